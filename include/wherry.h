@@ -1555,7 +1555,7 @@ typedef enum wherry_image_option {
    * qualities up to the given one, and uses the lowest that reaches it */
   WHERRY_IMAGE_TARGET_SSIM = 19,
   /* 0: none; the strength, in percent, with which a scaled image is sharpened (unsharp mask of
-   * luma). 50 to 100 suits thumbnails. An image that is not scaled is never sharpened */
+   * luma). 50 to 100 is good for thumbnails. An image that is not scaled is never sharpened */
   WHERRY_IMAGE_SHARPEN = 20,
   /* -1: unchanged; the number of decimals to which a location in degrees is rounded, if
    * METADATA_ALL keeps it; 2 is about 1 km. Also removes altitudes and all locations outside EXIF,
@@ -1650,7 +1650,7 @@ typedef struct wherry_image_photo {
 /* The similarity of two images: see wherry_image_compare. */
 typedef struct wherry_image_comparison {
   size_t size;
-  double ssim; /* mean structural similarity of the gray images, at most 1, for equal images */
+  double ssim; /* mean structural similarity of the gray images, 1 for equal images */
   double psnr; /* peak signal-to-noise ratio of the RGB images, in dB; INFINITY for equal images */
 } wherry_image_comparison;
 
@@ -1682,7 +1682,7 @@ wherry_status wherry_image_read_photo(const wherry_image *image, wherry_image_ph
 wherry_status wherry_image_compress(const wherry_image *image,
     const wherry_compression *compression, wherry_image **out_image);
 /* Like wherry_image_compress for `count` compressions, of which each may be NULL, but decodes the
- * image at most once, in the smallest scale that is enough for all results. The results are encoded
+ * image at most once, at the smallest scale that suffices for all results. The results are encoded
  * together while rows are decoded, so that the decoded image is not in memory. out_images has room
  * for `count` images, in the order of the compressions. Results of a PNG or of pixels, and those
  * that need no decoding, have the same bytes as from wherry_image_compress. Those of a JPEG have
@@ -2525,8 +2525,8 @@ typedef struct wherry_image_usage {
 } wherry_image_usage;
 
 /* Loads an image: requests it, and decodes it on a worker thread at the size that MAX_WIDTH,
- * MAX_HEIGHT, and RESIZE_MODE of the compression ask for. A JPEG is decoded in the smallest scale
- * that is enough. format and the other options are as in wherry_image_decode.
+ * MAX_HEIGHT, and RESIZE_MODE of the compression ask for. A JPEG is decoded at the smallest scale
+ * that suffices. format and the other options are as in wherry_image_decode.
  *
  * Decoded images stay in memory, up to IMAGE_MEMORY_BYTES. They are found by URL, format, and
  * compression, and by the headers, parameters, and options of the request, except PRIORITY. The

@@ -32,7 +32,7 @@ extension Image {
     ///   - order: The pixel format; `nil` selects gray8, rgb8 or rgba8, whichever loses nothing but
     ///     bit depth above 8 bits. Removing alpha blends the image with the background.
     ///   - settings: Only size, sharpening, background, orientation, animated and limits apply. A JPEG is
-    ///     decoded in the smallest scale that is enough for the size.
+    ///     decoded at the smallest scale that suffices for the size.
     /// - Throws: An error with code `image` for anything but a valid image that can be read, and for
     ///   too many pixels; `limit` if it needs more memory or time than allowed; `file` if the file
     ///   cannot be read.

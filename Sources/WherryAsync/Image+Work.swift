@@ -93,7 +93,7 @@ extension Image {
     /// Returns an image for each of several compressions, in the same order, and decodes the image at
     /// most once.
     ///
-    /// Decodes in the smallest scale that is enough for all results. The results are encoded
+    /// Decodes at the smallest scale that suffices for all results. The results are encoded
     /// together while rows are decoded, so that the decoded image is not in memory. The results of
     /// a PNG or of pixels, and those that need no decoding, have the same bytes as from
     /// ``compressed(_:)-(Compression)``. Those of a JPEG have the same size and almost the same

@@ -7,7 +7,7 @@ internal import WherrySystem
 
 /// The similarity of two images of the same size.
 package struct ImageComparison: Hashable, Sendable {
-    /// The mean structural similarity of the gray images, at most 1, for equal images.
+    /// The mean structural similarity of the gray images, 1 for equal images.
     package let ssim: Double
     /// The peak signal-to-noise ratio of the RGB images in decibels; infinite for equal images.
     package let psnr: Double

@@ -12,8 +12,8 @@ package enum ImageDecoder {
     ///     but bit depth above 8 bits. Removing alpha blends the image with the compression's
     ///     background. Removing color computes 0.299 red + 0.587 green + 0.114 blue.
     ///   - compression: Only `maxWidth`, `maxHeight`, `resizeMode`, `sharpen`, `background`,
-    ///     `orientation`, `animated`, `maxPixels`, `maxMemory` and `deadline` apply. A JPEG is decoded in the
-    ///     smallest scale that is enough for the size.
+    ///     `orientation`, `animated`, `maxPixels`, `maxMemory` and `deadline` apply. A JPEG is decoded at the
+    ///     smallest scale that suffices for the size.
     package static func decode(
         _ source: ImageSource, as format: PixelFormat? = nil,
         _ compression: Compression = Compression()
@@ -69,7 +69,7 @@ package enum ImageDecoder {
         return try rows(decoder, pipeline)
     }
 
-    /// Starts a decoder in the smallest scale that is enough.
+    /// Starts a decoder at the smallest scale that suffices.
     static func start(
         _ decoder: Decoder, _ pipeline: Pipeline, _ format: ImageFormat
     ) throws(ImagingError) {

@@ -6,7 +6,7 @@ internal import CImageCodecs
 extension ImageEncoder {
     /// Returns an image for each compression, in this order, and decodes the source at most once.
     ///
-    /// The rows are decoded in the smallest scale that is enough for all images, and each image is encoded
+    /// The rows are decoded at the smallest scale that suffices for all images, and each image is encoded
     /// while they are read. The images of a PNG or of pixels equal those of separate calls, and so do
     /// those that need no decoding. Those of a JPEG may differ slightly. The strictest limits apply to
     /// the decoding.

@@ -29,7 +29,7 @@ struct CompressionOptions: ParsableArguments, Sendable {
     @Option(
         help: ArgumentHelp(
             "How much to sharpen the image if it is scaled, 0 to 500.",
-            discussion: "50 to 100 suits thumbnails.", valueName: "percent"))
+            discussion: "50 to 100 is good for thumbnails.", valueName: "percent"))
     var sharpen = 0
 
     @Option(help: ArgumentHelp("Maximum size of the result.", valueName: "bytes"))

@@ -55,7 +55,7 @@ class ImageHash:
 class ImageComparison:
     """The similarity of two images: a result of `Image.compare`. Attributes:
 
-    ``ssim``   the mean structural similarity of the gray images, at most 1, for equal images
+    ``ssim``   the mean structural similarity of the gray images, 1 for equal images
     ``psnr``   the peak signal-to-noise ratio of the RGB images in decibels; ``math.inf`` for equal images
     """
 

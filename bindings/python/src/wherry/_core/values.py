@@ -148,12 +148,15 @@ def http_version(value: Any) -> int:
     return versions[value]
 
 
-def milliseconds(seconds: Any) -> int:
-    """Converts seconds to milliseconds. Values other than 0 become at least 1, because 0 means "none"."""
+def milliseconds(seconds: Any, name: str = "seconds") -> int:
+    """Converts seconds to milliseconds. Values other than 0 become at least 1, because 0 means "none".
+
+    ``name`` is for the message of an error.
+    """
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
-        raise ArgumentError(f"seconds must be a number, not {brief(seconds)}", "bad_value")
+        raise ArgumentError(f"{name} must be a number, not {brief(seconds)}", "bad_value")
     if not 0 <= seconds < 1e15:
-        raise ArgumentError(f"seconds must be 0 or more and below 1e15, not {brief(seconds)}", "bad_value")
+        raise ArgumentError(f"{name} must be 0 or more and below 1e15, not {brief(seconds)}", "bad_value")
     return max(1, round(seconds * 1000)) if seconds else 0
 
 
