@@ -37,12 +37,16 @@ class ImageUsage:
     __slots__ = ("images", "image_bytes", "limit_bytes", "hits", "misses", "requests")
 
     def __init__(self, values: Tuple[int, ...]) -> None:
-        #: The number of images in memory, and their size in bytes.
-        self.images, self.image_bytes = values[:2]
+        #: The number of decoded images in memory.
+        self.images = values[0]
+        #: The size of these images in bytes.
+        self.image_bytes = values[1]
         #: The maximum of ``image_bytes``: ``image_memory_bytes=`` of the client.
         self.limit_bytes = values[2]
-        #: The numbers of loads and lookups that found the image in memory, and of loads that did not.
-        self.hits, self.misses = values[3:5]
+        #: The number of loads and lookups that found the image in memory.
+        self.hits = values[3]
+        #: The number of loads that did not.
+        self.misses = values[4]
         #: The number of requests that were started for loads.
         self.requests = values[5]
 
@@ -267,8 +271,8 @@ class ImageLoader(BaseImageLoader):
             the image. No image is enlarged.
         :param mode: How the image fills ``size``: "fit", "crop" or "pad", as in `Compression`.
         :param order: "gray", "rgb", "rgba" or "bgra". None selects the smallest one without loss.
-        :param compression: Further settings; only sharpening, background, orientation, animated, and limits
-            apply.
+        :param compression: Further settings: only sharpening, background, orientation, animated, and limits
+            apply, and without ``size`` also the maximum width and height and the resize mode.
         :param on_preview: Called with the image as far as it has arrived, in the size and order of the
             result: after each scan of a progressive JPEG except the last, as soon as the next scan begins,
             and after each of the first six passes of an interlaced PNG. If several arrive during a call,
