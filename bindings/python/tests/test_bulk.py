@@ -48,7 +48,8 @@ HERE = Download(deny_addresses=None, timeout=600, total_timeout=3600)
 
 
 def job(source: Any, output: Any, *steps: Any, **options: Any) -> Any:
-    return run(source, [HERE, *steps], output, **{"workers": 1, "progress": False, **options})
+    # Plots take a second of CPU time.
+    return run(source, [HERE, *steps], output, **{"workers": 1, "progress": False, "report": False, **options})
 
 
 def pictures(server: Server, count: int, **step: Any) -> List[str]:
@@ -66,7 +67,7 @@ def pictures(server: Server, count: int, **step: Any) -> List[str]:
 
 def test_B1_a_list_becomes_shards_with_metadata_a_manifest_and_a_log(server: Server, tmp_path: Any) -> None:
     urls = [server.url(f"/bytes/{size}") for size in range(1, 8)]
-    result = job(urls, WebDataset(tmp_path), shard_size=3)
+    result = job(urls, WebDataset(tmp_path), shard_size=3, report=True)
 
     found = tar_items(tmp_path)
     assert {key: len(data) for key, data in found.items()} == {f"{n // 3:05d}{n % 3:04d}": n + 1 for n in range(7)}
@@ -138,7 +139,7 @@ def test_B1_a_run_without_work_keeps_the_duration_of_the_job(server: Server, tmp
     job([server.url("/bytes/5")], WebDataset(tmp_path))
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "seconds": 7200.0}))
-    again = job([server.url("/bytes/5")], WebDataset(tmp_path))
+    again = job([server.url("/bytes/5")], WebDataset(tmp_path), report=True)
     assert again.skipped_shards == 1 and 7200 <= json.loads((tmp_path / "manifest.json").read_text())["seconds"] < 7300
     assert ">7,20" in (tmp_path / "report.html").read_text().partition("seconds of all runs")[2][:40]
     for damaged in ("", "[]", "{}", json.dumps({**manifest, "job": "other"})):
@@ -749,7 +750,7 @@ def strange(items: List[Item]) -> None:
 
 
 def test_B7_any_reason_can_be_plotted(server: Server, tmp_path: Any) -> None:
-    result = job([server.url("/bytes/1")], WebDataset(tmp_path), Map(strange))
+    result = job([server.url("/bytes/1")], WebDataset(tmp_path), Map(strange), report=True)
     assert result.report_path is not None and result.statistics.failed == 1
 
 

@@ -92,7 +92,7 @@ def test_B8_a_job_runs_on_Dask(dask_client: Any, server: Server, tmp_path: Any) 
     assert result.ok and result.shards == 10
     check(tmp_path, 40)
     assert server.ask("/_stats")["peak_requests"] <= 3  # B5: of both workers
-    again = run(urls, [HERE], WebDataset(tmp_path), dask_client, shard_size=4, progress=False)
+    again = run(urls, [HERE], WebDataset(tmp_path), dask_client, shard_size=4, progress=False, report=False)
     assert again.skipped_shards == 10
 
 
@@ -111,7 +111,7 @@ def test_B4_a_killed_Dask_worker_loses_and_repeats_nothing(dask_client: Any, ser
 
     killer = threading.Thread(target=kill)
     killer.start()
-    result = run(urls, [HERE], WebDataset(tmp_path), dask_client, shard_size=5, progress=False)
+    result = run(urls, [HERE], WebDataset(tmp_path), dask_client, shard_size=5, progress=False, report=False)
     killer.join()
     assert result.ok, result.failed_shards
     check(tmp_path, 20)

@@ -82,14 +82,14 @@ def test_B12_as_many_connections_are_open_as_estimated(
 
     opener = threading.Thread(target=open_gate)
     opener.start()
-    assert run(urls, [HERE], Folder(tmp_path), progress=False, **settings).ok
+    assert run(urls, [HERE], Folder(tmp_path), progress=False, report=False, **settings).ok
     opener.join()
     assert server.ask("/_stats")["peak_requests"] == expected.connections
 
 
 def test_B12_the_files_of_a_job_are_as_large_as_estimated(server: Server, tmp_path: Any) -> None:
     urls = [server.url(f"/bytes/{size}") for size in range(200)]
-    assert run(urls, [HERE], Folder(tmp_path), workers=2, shard_size=10, progress=False).ok
+    assert run(urls, [HERE], Folder(tmp_path), workers=2, shard_size=10, progress=False, report=False).ok
     url_bytes = sum(map(len, urls)) / 200
     expected = estimate(Workload(200, 0, 0, url_bytes=url_bytes), workers=2, shard_size=10)
 
@@ -171,7 +171,7 @@ def test_B12_a_job_takes_as_long_as_estimated(
         "workers": workers, "shard_size": 120, "concurrency": concurrency, "max_per_host": max_per_host
     }  # fmt: skip
     expected = estimate(Workload(count, 0.005, delay, hosts={"a": count}), **settings)
-    assert run(urls, [HERE], Folder(tmp_path), progress=False, **settings).statistics.succeeded == count
+    assert run(urls, [HERE], Folder(tmp_path), progress=False, report=False, **settings).statistics.succeeded == count
 
     times = []
     for entry in os.scandir(tmp_path / "_wherry/receipts"):

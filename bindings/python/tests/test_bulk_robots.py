@@ -240,7 +240,7 @@ def job(
     settings: Dict[str, Any] = {"deny_addresses": None, "headers": {"X-Test-Key": server.key}, "timeout": 600, **step}
     return run(
         source, [Download(total_timeout=3600, **settings)], WebDataset(folder), engine, workers=1,
-        shard_size=shard_size, progress=False,
+        shard_size=shard_size, progress=False, report=False,
     )  # fmt: skip
 
 
