@@ -41,7 +41,7 @@ def brief(value: object) -> str:
 def check_plain_function(name: str, value: object) -> None:
     """Raises TypeError if an argument is not a function, or is a coroutine function, which nothing would await."""
     if not callable(value):
-        raise TypeError(f"{name}= takes a function, not {brief(value)}")
+        raise TypeError(f"{name}= takes a function, not {type(value).__name__}")
     code = getattr(getattr(value, "func", value), "__code__", None)  # of a functools.partial too
     if getattr(code, "co_flags", 0) & 0x80:  # inspect.CO_COROUTINE, without importing inspect
         raise TypeError(f"{name}= takes a plain function, not the coroutine function {brief(value)}")

@@ -48,6 +48,13 @@ def _percent(sharpen: int) -> int:
     return sharpen
 
 
+def _deadline_ms(deadline: float) -> int:
+    found = milliseconds(deadline, "deadline=")
+    if found == 0:
+        raise ArgumentError(f"deadline= must be more than 0 seconds, not {brief(deadline)}", "bad_value")
+    return found
+
+
 def _field_text(name: str, value: Union[str, datetime.datetime]) -> bytes:
     if name == "taken_at" and hasattr(value, "isoformat") and hasattr(value, "astimezone"):
         value = value.isoformat(timespec="seconds")
@@ -91,8 +98,8 @@ class Compression(Fixed):
     scaled). ``progressive`` (False) makes progressive JPEGs. ``subsampling`` is 444, 422, or 420 (default: 444
     at quality 0.9 or higher, otherwise 420). ``best_filter`` (False) makes smaller PNGs, more slowly.
 
-    ``max_pixels`` (default: 100 million), ``max_memory_bytes`` (256 MiB), and ``deadline``, in seconds (30; 0:
-    none), limit what an image may cost. Otherwise it fails with the reason ``image_too_large``.
+    ``max_pixels`` (default: 100 million), ``max_memory_bytes`` (256 MiB), and ``deadline``, in seconds (30),
+    limit what an image may cost. Otherwise it fails with the reason ``image_too_large``.
 
     ``animated`` is "refuse" (the default) or "first", which decodes the first frame of an animation, or
     the default image of an animated PNG.
@@ -175,7 +182,7 @@ class Compression(Fixed):
             (codes.IMAGE_ANIMATED, choice(_ANIMATED, "animated", animated)),
             (codes.IMAGE_MAX_PIXELS, max_pixels),
             (codes.IMAGE_MAX_MEMORY_BYTES, max_memory_bytes),
-            (codes.IMAGE_DEADLINE_MS, None if deadline is None else milliseconds(deadline, "deadline=")),
+            (codes.IMAGE_DEADLINE_MS, None if deadline is None else _deadline_ms(deadline)),
         )
         options = tuple((option, int(number)) for option, number in numbers if number is not None)
         if isinstance(quality, (str, bytes)) or not hasattr(quality, "__float__"):
