@@ -14,6 +14,7 @@ from conftest import PATIENCE, Server
 from test_background import AGENT, OPTIONS, session, state  # noqa: F401
 
 import wherry
+from wherry._background.jobs import JobEvents
 
 pytestmark = pytest.mark.skipif(not os.path.exists(AGENT), reason=f"{AGENT} is not built")
 
@@ -223,3 +224,21 @@ def test_L4_a_background_job_describes_itself(
     for word in ("background download", str(tmp_path / "a"), "mine", "done", number, "10 of 10"):
         assert word in text
     assert "secret" not in text
+
+
+def test_D14_a_job_that_ends_before_it_is_followed_has_its_size(
+    server: Server,
+    session: wherry.BackgroundSession,
+    tmp_path: Any,  # noqa: F811
+) -> None:
+    number = session.download(server.url("/bytes/10"), tmp_path / "a")
+    finished = session.wait(number, PATIENCE)
+    events = JobEvents(session, number)
+    known = events._known[number]
+    # As if the job had started after the reader listed the jobs.
+    known.state, known.done_bytes, known.total_bytes = "queued", 0, None
+    found = [job for job in events.read(PATIENCE * 1000) if job.is_over]
+    events.close()
+    for job in (finished, *found):
+        assert (job.state, job.done_bytes, job.total_bytes) == ("done", 10, 10)
+    assert len(found) == 1
