@@ -454,6 +454,16 @@ def test_B7_progress_and_report(server: Server, tmp_path: Any) -> None:
     assert "<td>http_status</td>" in page and ("<svg" in page or "pip install" in page)
 
 
+def test_B7_a_progress_function_that_nothing_would_await_is_refused(server: Server, tmp_path: Any) -> None:
+    async def show(_: Progress) -> None:
+        raise AssertionError
+
+    functions: List[Any] = [show, lambda state: show(state)]
+    for function in functions:
+        with pytest.raises(TypeError, match="progress= takes a plain function"):
+            job([server.url("/bytes/1")], WebDataset(tmp_path), progress=function)
+
+
 def test_B7_progress_counts_items_of_an_unfinished_shard(server: Server, tmp_path: Any) -> None:
     gate = server.gate()
     urls = [server.url(f"/bytes/{size}") for size in range(6)] + [server.url("/bytes/9", gate=gate) for _ in range(2)]

@@ -7,8 +7,10 @@ from __future__ import annotations
 import asyncio
 import base64
 import functools
+import gc
 import io
 import struct
+import warnings
 import zlib
 from typing import Any, List, Tuple
 
@@ -137,6 +139,52 @@ def test_I2_an_exception_cancels_the_load(server: Server) -> None:
                 with pytest.raises(TypeError, match=f"{name}= takes a plain function"):
                     call(url, **{name: unawaited})
         assert client.images.usage().images == 0
+
+
+def test_I2_R34_a_callback_that_returns_a_coroutine_ends_the_transfer(server: Server) -> None:
+    urls = [serve(server, name, jpeg_scans())[0] for name in ("a", "b")]
+    text = server.url("/text/a")
+    seen: List[Any] = []
+
+    async def coroutine(value: object) -> None:
+        seen.append(value)
+
+    class Shows:
+        async def __call__(self, value: object) -> None:
+            seen.append(value)
+
+    def start(value: object) -> Any:
+        return asyncio.ensure_future(coroutine(value))
+
+    async def load(client: wherry.AsyncClient) -> None:
+        callbacks: List[Any] = [lambda value: coroutine(value), Shows()]
+        for url, function in zip(urls, callbacks):
+            with pytest.raises(TypeError, match="on_preview= takes a plain function, not one that returns a coroutine"):
+                await client.images.load(url, on_preview=function)
+            with pytest.raises(TypeError, match="progress= takes a plain function"):
+                await client.get(text, progress=function)
+            with pytest.raises(TypeError, match="on_cached= takes a plain function"):
+                await client.get(text, cache=60, on_cached=function)
+            group = client.group(progress=function)
+            group.get(text)
+            with pytest.raises(TypeError, match="progress= takes a plain function"):
+                await group.run()
+        with pytest.raises(TypeError, match="progress= takes a plain function"):
+            client.group(progress=coroutine)
+        # A task runs without an await.
+        assert not seen and (await client.get(text, progress=start)).status_code == 200
+        await asyncio.sleep(0)
+        assert seen
+
+    async def main() -> None:
+        async with wherry.AsyncClient(**PATIENT, cache=True) as client:
+            await client.get(text, cache=60)
+            await load(client)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # No coroutine may be left without an await.
+        asyncio.run(main())
+        gc.collect()
 
 
 def test_I2_previews_arrive_in_the_event_loop(server: Server) -> None:

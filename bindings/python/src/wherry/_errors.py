@@ -47,6 +47,16 @@ def check_plain_function(name: str, value: object) -> None:
         raise TypeError(f"{name}= takes a plain function, not the coroutine function {brief(value)}")
 
 
+def check_not_coroutine(name: str, result: object) -> None:
+    """Raises TypeError if a function that nothing would await has returned a coroutine, as a lambda can.
+
+    Tasks and futures are accepted, because they run without being awaited.
+    """
+    if hasattr(result, "cr_await"):
+        result.close()  # type: ignore[attr-defined]
+        raise TypeError(f"{name}= takes a plain function, not one that returns a coroutine")
+
+
 def shortened(message: str) -> str:
     """Shortens a message: each word, such as a very long URL, is cut to 200 characters."""
     words = (word if len(word) <= 200 else word[:200] + "..." for word in message.split(" "))

@@ -8,7 +8,7 @@ from .._core.calls import check, create, read_struct
 from .._core.exchange.events import Exchange, failure
 from .._core.images import RESIZE_MODES, Compression, NativeImage, native_compression, pixel_array, pixel_format
 from .._core.values import choice, text
-from .._errors import ArgumentError, brief, check_plain_function
+from .._errors import ArgumentError, brief, check_not_coroutine, check_plain_function
 from .._native import codes
 from .._native.library import lib
 from .._native.memory import EVENT, IMAGE_USAGE, KIND, STATUS, Cell
@@ -72,7 +72,7 @@ class _ImageExchange(Exchange):
             return super().read(record)
         if self._on_preview is not None and self.error is None:
             try:
-                self._on_preview(_opened(record))
+                check_not_coroutine("on_preview", self._on_preview(_opened(record)))
             except Exception as error:
                 self.fail(error)
         return self.done

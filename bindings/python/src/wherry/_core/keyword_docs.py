@@ -49,7 +49,7 @@ cache_policy | "use" with cache=, "protocol" with the client's cache=True | "off
 stale_if_error | 0 | Seconds after expiry for which a response of the HTTP cache is accepted if the server fails. Not for responses that must be validated (no-cache)
 on_cached | none | Implies cache_policy="then_network". A plain function, called with the stored response before the network request
 store | all | Called with a response before it is stored. Return True, False, or the header names to omit from it and from later 304 updates
-progress | none | Called with a Progress as bytes are transferred
+progress | none | A plain function, called with a Progress as bytes are transferred
 """
 
 KEY = """\
@@ -65,7 +65,7 @@ quality | 1.0 | JPEG quality from 0 to 1. 1, or a value outside this range, send
 compression | none | A Compression, which has more settings than the quality
 fields | none | Form fields, sent before the images
 part_headers | none | Additional headers of the part of each image
-progress | none | Called with a Progress as bytes are transferred
+progress | none | A plain function, called with a Progress as bytes are transferred
 method | "POST" | The method
 """
 
@@ -79,7 +79,7 @@ sha512 | none | Like sha256 (also for sha1 and md5)
 sha1 | none | The same
 md5 | none | The same
 digest | none | The algorithm of a digest to compute, such as "sha256". `Download.digests` returns the digest
-progress | none | Called with a Progress as bytes are transferred
+progress | none | A plain function, called with a Progress as bytes are transferred
 """
 
 LIVE = """\

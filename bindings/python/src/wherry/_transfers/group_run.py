@@ -12,7 +12,7 @@ from .._core.calls import create, error_at, last_error, read_progress
 from .._core.exchange.draft import Draft
 from .._core.exchange.events import Exchange
 from .._core.progress import Progress
-from .._errors import CancelledError, StateError, WherryError
+from .._errors import CancelledError, StateError, WherryError, check_not_coroutine
 from .._native import codes
 from .._native.library import lib
 
@@ -161,7 +161,8 @@ class Run:
         if function is None or self.error is not None:
             return
         try:
-            function(Progress(read_progress(lib.wherry_event_progress, record[EVENT])))
+            found = function(Progress(read_progress(lib.wherry_event_progress, record[EVENT])))
+            check_not_coroutine("progress", found)
         except Exception as error:
             self.fail(error)
 

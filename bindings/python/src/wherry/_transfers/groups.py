@@ -12,7 +12,7 @@ from .._core.calls import check, create
 from .._core.exchange.draft import Draft
 from .._core.exchange.events import Exchange
 from .._core.response.response import Response
-from .._errors import ArgumentError, StateError, WherryError
+from .._errors import ArgumentError, StateError, WherryError, check_plain_function
 from .._native import codes
 from .._native.library import lib
 from .._waiting.blocking import Channel
@@ -39,6 +39,8 @@ class BaseGroup:
         self, client: Any, policy: int = codes.GROUP_FAIL_FAST,
         progress: Optional[Callable[[Progress], object]] = None,
     ) -> None:  # fmt: skip
+        if progress is not None:
+            check_plain_function("progress", progress)
         self._client = client
         self._policy = policy
         self._progress = progress

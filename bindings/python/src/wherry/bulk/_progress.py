@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, Iterator, Optional, Set, Union
 
+from .._errors import check_not_coroutine
 from ._coordination import Counts
 from ._statistics import Statistics
 from ._store import Receipt
@@ -99,7 +100,7 @@ class Watch:
         statistics = Statistics.sum([self._finished.values(), *unfinished])
         seconds = time.time() - self._begun
         rate = (statistics.items - self._early) / max(seconds, 1e-9)
-        self._show(Progress(statistics, self._total, seconds, rate))
+        check_not_coroutine("progress", self._show(Progress(statistics, self._total, seconds, rate)))
 
 
 class _Lines:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Union
 
 from .. import __version__
-from .._errors import ArgumentError, StateError, brief
+from .._errors import ArgumentError, StateError, brief, check_plain_function
 from . import _engines, _sources, _steps
 from ._dry_run import DryRun, sampled, try_sample
 from ._items import Shard
@@ -98,6 +98,8 @@ def run(
     """
     checked = _steps.checked(steps)
     _check(output, shard_size=shard_size, concurrency=concurrency, threads=threads, max_per_host=max_per_host)
+    if callable(progress):
+        check_plain_function("progress", progress)
     store = Store(os.fspath(output.path))
     found = _sources.shards(
         _sources.rows(source, url_column, format), shard_size, url_column, getattr(output, "caption", None)

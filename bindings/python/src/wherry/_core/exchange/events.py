@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from time import perf_counter
 
-from ..._errors import WherryError
+from ..._errors import WherryError, check_not_coroutine
 from ..._native import codes
 from ..._native.library import lib
 from ..._native.memory import (
@@ -211,7 +211,7 @@ class Exchange:
         if self._draft.on_cached is not None and self.error is None:
             response = self._draft.new_response()
             fill_response(response, record, None)
-            self._draft.on_cached(response)
+            check_not_coroutine("on_cached", self._draft.on_cached(response))
 
     def hook_call(self, record: Record) -> Optional[HookCall]:
         """Returns the call of a HOOK event, or None if the request has no such hook."""
@@ -226,7 +226,7 @@ class Exchange:
             progress = Progress(read_progress(lib.wherry_event_progress, record[EVENT]))
             if self._draft.is_separate:
                 progress.images = images_of(record[EVENT])
-            self.on_progress(progress)
+            check_not_coroutine("progress", self.on_progress(progress))
 
     def fail(self, error: BaseException) -> None:
         """Cancels the transfer. `result` then raises ``error``."""
