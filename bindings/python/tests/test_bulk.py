@@ -136,16 +136,38 @@ def test_B1_rows_without_the_column_of_the_URLs_or_captions_fail_at_once(tmp_pat
 
 
 def test_B1_a_run_without_work_keeps_the_duration_of_the_job(server: Server, tmp_path: Any) -> None:
-    job([server.url("/bytes/5")], WebDataset(tmp_path))
-    manifest = json.loads((tmp_path / "manifest.json").read_text())
-    (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "seconds": 7200.0}))
-    again = job([server.url("/bytes/5")], WebDataset(tmp_path), report=True)
-    assert again.skipped_shards == 1 and 7200 <= json.loads((tmp_path / "manifest.json").read_text())["seconds"] < 7300
-    assert ">7,20" in (tmp_path / "report.html").read_text().partition("seconds of all runs")[2][:40]
-    for damaged in ("", "[]", "{}", json.dumps({**manifest, "job": "other"})):
-        (tmp_path / "manifest.json").write_text(damaged)
-        assert job([server.url("/bytes/5")], WebDataset(tmp_path)).ok
-        assert json.loads((tmp_path / "manifest.json").read_text())["seconds"] < 100
+    urls = [server.url("/bytes/5")]
+    nothing, kept = "Nothing was left to do", tmp_path / "_wherry/seconds.json"
+
+    def seconds() -> float:
+        return float(json.loads((tmp_path / "manifest.json").read_text())["seconds"])
+
+    job(urls, WebDataset(tmp_path), report=True)
+    assert nothing not in (tmp_path / "report.html").read_text()
+    kept.write_text("7200.0")
+    again = job(urls, WebDataset(tmp_path), report=True)
+    assert again.skipped_shards == 1 and again.seconds < 7200 <= seconds() == round(json.loads(kept.read_text()), 1)
+    page = (tmp_path / "report.html").read_text()
+    assert nothing in page and ">7,20" in page.partition("seconds of all runs")[2][:40]
+    for damaged in ("", "[]", "{}", '"soon"'):
+        kept.write_text(damaged)
+        assert job(urls, WebDataset(tmp_path)).ok and seconds() < 7200
+
+
+def test_B1_an_interrupted_run_adds_to_the_duration_of_the_job(server: Server, tmp_path: Any) -> None:
+    urls = [server.url("/bytes/5"), server.url("/bytes/6")]
+
+    def interrupt(_: Progress) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        job(urls, WebDataset(tmp_path), shard_size=1, progress=interrupt)
+    first = json.loads((tmp_path / "_wherry/seconds.json").read_text())
+    assert first > 0 and not (tmp_path / "manifest.json").exists()
+    result = job(urls, WebDataset(tmp_path), shard_size=1)
+    assert json.loads((tmp_path / "_wherry/seconds.json").read_text()) == pytest.approx(
+        first + result.seconds, abs=0.01
+    )
 
 
 def test_B1_invalid_arguments_raise_errors_that_name_them(tmp_path: Any) -> None:
@@ -593,7 +615,7 @@ def test_B1_a_plan_runs_a_job(server: Server, tmp_path: Any) -> None:
     done = command(plan, "--json-output")
     assert done.returncode == 0, done
     assert (json.loads(done.stdout)["succeeded"], json.loads(done.stdout)["failures"]) == (2, {"truncated": 1})
-    assert "2 of 3 items in 2 shards" in command(plan).stdout
+    assert "2 of 3 items in 2 shards, nothing was left to do" in command(plan).stdout
     assert sorted(map(len, tar_items(tmp_path / "out").values())) == [2, 3]
 
 

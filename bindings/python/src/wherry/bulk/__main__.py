@@ -73,7 +73,8 @@ def _run(values: Dict[str, Any], as_json: bool, progress: Optional[bool]) -> int
                  "seconds": round(result.seconds, 1), "manifest": result.manifest_path, **counts.values()}  # fmt: skip
         print(json.dumps(found))
     else:
-        print(f"{counts.succeeded:,} of {counts.items:,} items in {result.shards:,} shards, {duration(result.seconds)}")
+        rest = "nothing was left to do" if result._had_no_work else duration(result.seconds)
+        print(f"{counts.succeeded:,} of {counts.items:,} items in {result.shards:,} shards, {rest}")
         for reason, count in sorted(counts.failures.items(), key=lambda pair: -pair[1]):
             print(f"  {count:,} failed: {reason}")
         for name, why in sorted(result.failed_shards.items()):

@@ -48,6 +48,7 @@ def _page(
     parts = [
         "<!doctype html>", '<html lang="en"><meta charset="utf-8">', f"<title>Bulk job {html.escape(folder)}</title>",
         f"<style>{_STYLE}</style>", f"<h1>Bulk job</h1><p>{html.escape(folder)}, engine {html.escape(engine)}</p>",
+        "<p>Nothing was left to do: earlier runs finished all shards.</p>" if result._had_no_work else "",
         _table("Counts", facts), _table("Failures by reason", _sorted(counts.failures)),
         _table("Responses by status", _sorted(counts.statuses)),
         _table("Failed shards", sorted(result.failed_shards.items())), *_plots(counts, receipts), "</html>",

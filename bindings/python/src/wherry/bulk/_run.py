@@ -52,6 +52,11 @@ class Result:
         """Whether all shards are finished. Items can still have failed: see ``statistics.failures``."""
         return not self.failed_shards
 
+    @property
+    def _had_no_work(self) -> bool:
+        """Whether earlier runs had finished all shards."""
+        return 0 < self.shards == self.skipped_shards and not self.failed_shards
+
 
 def run(
     source: Source,
@@ -113,11 +118,15 @@ def run(
         identity = store.prepare({"shard_size": shard_size, "output": _identity(output), "steps": _identities(checked)})
         job = Job(identity, store.folder, checked, output, concurrency, threads)
         result = Result(Statistics())
-        with watch(progress, _sources.count(source)) as shown:
-            _process(job, store, chosen, found, max_per_host, result, shown)
+        seconds = store.seconds()
+        try:
+            with watch(progress, _sources.count(source)) as shown:
+                _process(job, store, chosen, found, max_per_host, result, shown)
+        finally:
+            result.seconds = time.time() - begun
+            seconds += result.seconds
+            store.write_seconds(seconds)
         result.statistics = Statistics.sum(receipt["statistics"] for receipt in store.receipts())
-        result.seconds = time.time() - begun
-        seconds = result.seconds + store.seconds(job.id)
         result.manifest_path = store.write_manifest(_manifest(job, store, result, chosen.name, seconds))
         if report:
             result.report_path = write_report(store, result, chosen.name, seconds)

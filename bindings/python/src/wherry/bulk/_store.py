@@ -5,6 +5,7 @@
     OUTPUT/00042.tar                     a finished shard
     OUTPUT/manifest.json                 the counts and digests of a finished job
     OUTPUT/_wherry/job.json              the definition of the job; a run with other steps is refused
+    OUTPUT/_wherry/seconds.json          the duration of all runs, also of those that an exception ended
     OUTPUT/_wherry/receipts/00042.json   marks a finished shard: its attempt, files, digests, and counts
     OUTPUT/_wherry/log/00042.jsonl       a line for each item of the shard
     OUTPUT/_wherry/attempts/00042.ID/    the files of an attempt
@@ -41,6 +42,7 @@ class Store:
         self._receipts = os.path.join(self._state, "receipts")
         self._attempts = os.path.join(self._state, "attempts")
         self._log = os.path.join(self._state, "log")
+        self._seconds = os.path.join(self._state, "seconds.json")
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -124,14 +126,17 @@ class Store:
         """Starts an attempt at a shard."""
         return Attempt(self, shard)
 
-    def seconds(self, job: str) -> float:
-        """Returns the time of the earlier runs of a job, as the manifest states it; 0 without a manifest."""
+    def seconds(self) -> float:
+        """Returns the duration of the earlier runs, without those that were killed."""
         try:
-            with open(os.path.join(self.folder, "manifest.json"), encoding="utf-8") as file:
-                known = json.load(file)
-            return float(known["seconds"]) if known["job"] == job else 0.0
-        except (OSError, ValueError, TypeError, KeyError):  # The manifest is only a result: it is written again.
+            with open(self._seconds, encoding="utf-8") as file:
+                return float(json.load(file))
+        except (OSError, ValueError, TypeError):  # A lost duration is no reason to refuse the job.
             return 0.0
+
+    def write_seconds(self, seconds: float) -> None:
+        """Stores the duration of all runs."""
+        self._write(self._seconds, round(seconds, 3))
 
     def write_manifest(self, manifest: Dict[str, Any]) -> str:
         """Writes the manifest, and returns its path."""
