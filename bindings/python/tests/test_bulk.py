@@ -135,6 +135,20 @@ def test_B1_rows_without_the_column_of_the_URLs_or_captions_fail_at_once(tmp_pat
     assert len(found) == 1 and len(found[0].rows) == 2
 
 
+def described(items: List[Item]) -> None:
+    for item in items:
+        item.row["size"] = f"{len(item.data)} bytes"
+
+
+def test_B1_B3_a_step_can_add_the_captions(server: Server, tmp_path: Any) -> None:
+    rows = [{"url": server.url("/bytes/5")}]
+    result = job(rows, WebDataset(tmp_path, caption="size"), Map(described))
+    assert result.statistics.succeeded == 1
+    with tarfile.open(tmp_path / "00000.tar") as shard:
+        reader = shard.extractfile("000000000.txt")
+        assert reader is not None and reader.read() == b"5 bytes"
+
+
 def test_B1_a_run_without_work_keeps_the_duration_of_the_job(server: Server, tmp_path: Any) -> None:
     urls = [server.url("/bytes/5")]
     nothing, kept = "Nothing was left to do", tmp_path / "_wherry/seconds.json"

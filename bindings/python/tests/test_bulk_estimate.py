@@ -46,9 +46,15 @@ def test_B12_a_negative_measurement_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["workers", "shard_size", "concurrency", "max_per_host", "cores", "bandwidth"])
 def test_B12_a_setting_out_of_range_is_refused(name: str) -> None:
-    for wrong in (0, -1):
+    for wrong in (0, -1, float("nan")):
+        settings: Dict[str, Any] = {"workers": 1, name: wrong}
         with pytest.raises(ValueError, match=f"{name}= must be"):
-            estimate(Workload(10, 1, 1), **{"workers": 1, name: wrong})
+            estimate(Workload(10, 1, 1), **settings)
+
+
+def test_B12_negative_rows_of_a_host_are_refused() -> None:
+    with pytest.raises(wherry.ArgumentError, match="hosts= of Workload must have 0 or more rows for a, not -1"):
+        estimate(Workload(10, 1, 1, hosts={"b": 11, "a": -1}), workers=1)
 
 
 def test_B12_a_worker_without_a_shard_does_not_count() -> None:

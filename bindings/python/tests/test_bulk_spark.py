@@ -10,6 +10,7 @@ from typing import Any, Dict
 import pytest
 from conftest import ROOT, Server
 
+import wherry
 from wherry.bulk import SPARK_SCHEMA, Check, Download, map_in_pandas
 
 HERE = Download(deny_addresses=None, timeout=600, total_timeout=3600)
@@ -30,6 +31,13 @@ def test_B9_the_function_yields_a_row_for_each_item(server: Server) -> None:
     assert [rows[key]["reason"] for key in ("000000000", "000000002", "000000003")] == [
         "truncated", "http_status", "bad_url",
     ]  # fmt: skip
+
+
+def test_B9_a_frame_without_the_column_of_the_URLs_is_refused() -> None:
+    pandas = pytest.importorskip("pandas")
+    function = map_in_pandas([HERE], url_column="address")
+    with pytest.raises(wherry.ArgumentError, match="no column 'address', only 'link', 'text'. Set url_column="):
+        next(function(iter([pandas.DataFrame({"text": ["a"], "link": ["http://a/"]})])))
 
 
 @pytest.mark.filterwarnings("ignore")

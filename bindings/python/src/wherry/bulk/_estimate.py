@@ -125,12 +125,17 @@ def _check(
         value = getattr(workload, name)
         if not 0 <= value < math.inf:
             raise ArgumentError(f"{name}= of Workload must be 0 or more, not {brief(value)}", "bad_value")
+    for host, rows in workload.hosts.items():
+        if not 0 <= rows < math.inf:
+            raise ArgumentError(
+                f"hosts= of Workload must have 0 or more rows for {host}, not {brief(rows)}", "bad_value"
+            )
     counts = {
         "workers": workers, "shard_size": shard_size, "concurrency": concurrency, "max_per_host": max_per_host,
         "cores": cores,
     }  # fmt: skip
     for name, count in counts.items():
-        if count is not None and count < 1:
+        if count is not None and not 1 <= count < math.inf:
             raise ArgumentError(f"{name}= must be 1 or more, not {brief(count)}", "bad_value")
     if bandwidth is not None and not bandwidth > 0:
         raise ArgumentError(f"bandwidth= must be greater than 0, not {brief(bandwidth)}", "bad_value")

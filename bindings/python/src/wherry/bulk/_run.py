@@ -22,7 +22,7 @@ from ._progress import Progress, Watch, watch
 from ._report import write_report
 from ._sources import Source
 from ._statistics import Statistics
-from ._steps import Download, Upload
+from ._steps import Check, Download, Resize, Upload
 from ._store import Store
 from ._work import Job
 
@@ -107,7 +107,7 @@ def run(
         check_plain_function("progress", progress)
     store = Store(os.fspath(output.path))
     found = _sources.shards(
-        _sources.rows(source, url_column, format), shard_size, url_column, getattr(output, "caption", None)
+        _sources.rows(source, url_column, format), shard_size, url_column, _caption(output, checked)
     )
     chosen = _engines.create(engine, workers)
     # A source that cannot be used leaves no output folder.
@@ -158,7 +158,7 @@ def dry_run(
     checked = [step for step in _steps.checked(steps) if not isinstance(step, Upload)]
     _check(output, shard_size=shard_size, concurrency=concurrency, threads=threads, max_per_host=max_per_host)
     found = _sources.shards(
-        _sources.rows(source, url_column, format), shard_size, url_column, getattr(output, "caption", None)
+        _sources.rows(source, url_column, format), shard_size, url_column, _caption(output, checked)
     )
     result, items = sampled(found, sample)
     count = _engines.create(engine, workers).workers if engine == "local" else workers or 1
@@ -182,6 +182,12 @@ def _check(output: Any, **numbers: Any) -> None:
         if not isinstance(value, int) or value < 1:
             raise ArgumentError(f"{name}= must be 1 or more, not {brief(value)}", "bad_value")
     output.check()
+
+
+def _caption(output: Output, steps: Sequence[Any]) -> Optional[str]:
+    """Returns the column that the source must have for the captions; None if a step may add the captions."""
+    adds_none = all(type(step) in (Check, Download, Resize, Upload) for step in steps)
+    return getattr(output, "caption", None) if adds_none else None
 
 
 def _process(

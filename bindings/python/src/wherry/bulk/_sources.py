@@ -9,7 +9,7 @@ import gzip
 import itertools
 import json
 import os
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Union
+from typing import Any, Callable, Collection, Dict, Iterable, Iterator, Mapping, Optional, Union
 
 from .._errors import ArgumentError, FileError, WherryError, brief
 from ._items import Shard
@@ -61,22 +61,20 @@ def shards(found: Iterable[Row], size: int, url_column: str = "url", caption: Op
         if not part:
             return
         if index == 0:
-            _check_column(part, url_column, "Set url_column=.")
+            names = {name for row in part for name in row}
+            check_column(names, url_column)
             if caption is not None:
-                _check_column(part, caption, "Set caption= of WebDataset to one of them.")
+                check_column(names, caption, "Set caption= of WebDataset to one of them.")
         yield Shard(index, [
             (f"{index:05d}{place:0{digits}d}", url_text(row.get(url_column)), row) for place, row in enumerate(part)
         ])  # fmt: skip
 
 
-def _check_column(part: List[Row], column: str, advice: str) -> None:
-    if any(column in row for row in part):
-        return
-    names = sorted({str(name) for row in part for name in row})
-    raise ArgumentError(
-        f"the rows of the source have no column {column!r}, only {', '.join(map(repr, names[:20])) or 'empty rows'}. {advice}",
-        "bad_argument",
-    )
+def check_column(names: Collection[Any], column: str, advice: str = "Set url_column=.") -> None:
+    """Raises ArgumentError if a column is not among the names of the columns."""
+    if column not in names:
+        found = ", ".join(sorted(map(repr, names))[:20]) or "empty rows"
+        raise ArgumentError(f"the rows of the source have no column {column!r}, only {found}. {advice}", "bad_argument")
 
 
 def url_text(value: Any) -> str:

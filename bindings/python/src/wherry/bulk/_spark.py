@@ -13,7 +13,7 @@ from typing import Any, Callable, Dict, Iterator, List, Sequence
 from ._coordination import Coordinator
 from ._items import Item
 from ._outputs import Output, Writer, metadata_text
-from ._sources import url_text
+from ._sources import check_column, url_text
 from ._steps import checked
 from ._work import Job, ShardRun
 
@@ -33,7 +33,8 @@ def map_in_pandas(
         frame.mapInPandas(map_in_pandas([Download(), Resize(256)]), SPARK_SCHEMA)
 
     The function yields one row per item, with ``data`` and ``metadata`` (JSON), or the ``reason`` and ``message``
-    of the failure. ``key`` is unique in a partition. Items that `Map` leaves out have no row.
+    of the failure. ``key`` is unique in a partition. Items that `Map` leaves out have no row. Raises ArgumentError if
+    the data frame has no column ``url_column``.
 
     Spark repeats lost partitions. ``max_per_host`` limits the connections of each Spark task, not of the cluster. With
     10 tasks and ``max_per_host=2``, a host has at most 20 connections. Each process of Spark reads robots.txt itself.
@@ -47,6 +48,7 @@ def map_in_pandas(
         job = Job(uuid.uuid4().hex[:12], "", chosen, Output(""), concurrency, threads)
         numbers = itertools.count()
         for batch in batches:
+            check_column(list(batch.columns), url_column)
             rows = batch.to_dict("records")
             items = [Item(f"{next(numbers):09d}", url_text(row.get(url_column)), row) for row in rows]
             found = _Rows()
