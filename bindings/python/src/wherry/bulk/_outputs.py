@@ -236,7 +236,7 @@ def _pyarrow() -> Any:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise ArgumentError("Parquet needs pyarrow. Run: pip install 'wherry[bulk]'", "bad_argument") from None
+        raise ArgumentError("Parquet needs pyarrow. Run: pip install pyarrow", "bad_argument") from None
     return pyarrow
 
 
@@ -296,7 +296,7 @@ def _tfrecord() -> Any:
     try:
         from tfrecord import TFRecordWriter
     except ImportError:
-        raise ArgumentError("TFRecord needs tfrecord. Run: pip install 'wherry[bulk]'", "bad_argument") from None
+        raise ArgumentError("TFRecord needs tfrecord. Run: pip install tfrecord", "bad_argument") from None
     return TFRecordWriter
 
 

@@ -28,7 +28,7 @@ def read_plan(path: str) -> Dict[str, Any]:
         try:
             import tomli as tomllib  # type: ignore[no-redef, import-not-found, unused-ignore]
         except ImportError:
-            raise ArgumentError("plans need tomli with this version of Python. Run: pip install 'wherry[bulk]'",
+            raise ArgumentError("plans need tomli with this version of Python. Run: pip install tomli",
                                 "bad_argument") from None  # fmt: skip
     try:
         with open(path, "rb") as file:

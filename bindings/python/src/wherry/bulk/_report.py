@@ -78,7 +78,7 @@ def _plots(counts: Statistics, receipts: Sequence[Tuple[float, float, int]]) -> 
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        return ["<p>Install matplotlib for plots: pip install 'wherry[bulk]'</p>"]
+        return ["<p>Install matplotlib for plots: pip install matplotlib</p>"]
     figure = Figure(figsize=(11, 7))
     axes = figure.subplots(2, 2)
     _throughput(axes[0][0], receipts)

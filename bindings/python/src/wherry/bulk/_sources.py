@@ -193,7 +193,7 @@ def _parquet(path: str, url_column: str) -> Iterator[Row]:
         from pyarrow import parquet
     except ImportError:
         raise ArgumentError(
-            f"{path}: reading Parquet needs pyarrow. Run: pip install 'wherry[bulk]'", "bad_argument"
+            f"{path}: reading Parquet needs pyarrow. Run: pip install pyarrow", "bad_argument"
         ) from None
     with parquet.ParquetFile(path) as file:
         if url_column not in file.schema_arrow.names:

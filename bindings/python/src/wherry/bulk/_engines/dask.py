@@ -24,7 +24,7 @@ try:
 
     from . import dask_plugin
 except ImportError:
-    raise ArgumentError('engine="dask" needs Dask. Run: pip install "wherry[dask]"', "bad_argument") from None
+    raise ArgumentError('engine="dask" needs Dask. Run: pip install distributed', "bad_argument") from None
 
 
 def _process(job: Job, shard: Shard, handler: str) -> Receipt:

@@ -23,7 +23,7 @@ try:
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 except ImportError:
-    raise ArgumentError('engine="ray" needs Ray. Run: pip install "wherry[ray]"', "bad_argument") from None
+    raise ArgumentError('engine="ray" needs Ray. Run: pip install ray', "bad_argument") from None
 
 #: The number of lost workers after which a shard fails.
 ATTEMPTS = 5
