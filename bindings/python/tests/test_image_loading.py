@@ -311,6 +311,30 @@ def test_I1_closing_the_client_ends_the_loads(server: Server) -> None:
         client.images.usage()
 
 
+def test_I1_loads_are_cancelled_by_URL_or_tag_from_another_thread(server: Server) -> None:
+    urls = [server.url("/silent", n=n) for n in range(3)]
+    with wherry.Client(**PATIENT) as client, ThreadPoolExecutor(3) as threads:
+        calls = [threads.submit(client.images.load, url, tag=f"t{n}") for n, url in enumerate(urls)]
+        until(lambda: client.count() == 3)
+        assert client.cancel(url=urls[0]) == 1 and client.cancel(tag="t1") == 1
+        for call in calls[:2]:
+            with pytest.raises(wherry.CancelledError):
+                call.result()
+        assert client.count() == 1
+        assert client.images.prefetch(urls[0], tag="later") == 1
+        assert client.cancel(tag="later") == 1 and client.cancel(tag="t2") == 1
+
+    async def main() -> None:
+        async with wherry.AsyncClient(**PATIENT) as client:
+            task = asyncio.ensure_future(client.images.load(urls[0]))
+            await asyncio.get_running_loop().run_in_executor(None, lambda: until(lambda: client.count() == 1))
+            assert client.cancel(url=urls[0]) == 1
+            with pytest.raises(wherry.CancelledError):
+                await task
+
+    asyncio.run(main())
+
+
 def test_I1_a_load_has_the_hooks_and_the_timeout_of_its_request(server: Server) -> None:
     url = serve(server, "a", encoded(picture()), count=2)
     seen = []
