@@ -59,8 +59,8 @@ static int restart_works(void) {
   return 0;
 }
 
-/* A digest of the URL is the first one that the process computes, on all threads at once. One of
- * them is the thread that the child has from its parent. */
+/* All threads compute the first digest of the process at the same time. One of them is the thread
+ * that called fork. */
 static wherry_client *fresh_client;
 static pthread_barrier_t ready;
 static void *first_download(void *path) {
@@ -93,7 +93,7 @@ static int first_downloads_work(void) {
   return wherry_client_free(fresh_client) == WHERRY_OK ? 0 : 6;
 }
 
-/* The first test, because the digests of the others would be first. */
+/* Must be the first test: the others compute digests too. */
 TEST("M12 the first downloads of a program run in a forked child") {
   if (getenv("WHERRY_TEST_INSTRUMENTED") != NULL) {
     printf("  skipped: in a forked child, Swift's dynamic runtime may wait forever\n");

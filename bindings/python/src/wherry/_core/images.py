@@ -58,10 +58,9 @@ def _deadline_ms(deadline: float) -> int:
 def _field_text(name: str, value: Union[str, datetime.datetime]) -> bytes:
     if name == "taken_at" and hasattr(value, "isoformat") and hasattr(value, "astimezone"):
         value = value.isoformat(timespec="seconds")
-    if not isinstance(value, str) and name == "taken_at":
-        raise TypeError(f"taken_at= takes a datetime.datetime or a str, not {brief(value)}")
     if not isinstance(value, str):
-        raise TypeError(f"{name}= takes a str, not {brief(value)}")
+        kinds = "a datetime.datetime or a str" if name == "taken_at" else "a str"
+        raise TypeError(f"{name}= takes {kinds}, not {brief(value)}")
     return text(value)
 
 
