@@ -1967,12 +1967,12 @@ wherry_status wherry_session_upload(wherry_session *session, const wherry_reques
 wherry_status wherry_session_list(wherry_session *session,
     wherry_list **out_list /* rows by wherry_list_job */);
 /* Sends STATE, PROGRESS, and DONE events of one job (NULL: all jobs, including later ones) to the
- * queue, starting with the current state. A finished job sends DONE at once. If the agent is
- * unreachable, STATE INTERRUPTED says why, and the library keeps trying. Until the job is
- * acknowledged or removed, every follower gets DONE, even a late one. After that, following the job
- * gives `not_found`. Freeing the session or the queue stops the events; wherry_queue_cancel does
- * not. Following a job that the session already follows gives E_BUSY `already_running`. While a
- * program follows a job, the agent stays alive. */
+ * queue, starting with the current state. A finished job sends DONE at once, after a PROGRESS with
+ * its size. If the agent is unreachable, STATE INTERRUPTED says why, and the library keeps trying.
+ * Until the job is acknowledged or removed, every follower gets DONE, even a late one. After that,
+ * following the job gives `not_found`. Freeing the session or the queue stops the events;
+ * wherry_queue_cancel does not. Following a job that the session already follows gives E_BUSY
+ * `already_running`. While a program follows a job, the agent stays alive. */
 wherry_status wherry_session_follow(wherry_session *session, const char *job_id,
     wherry_queue *queue, void *user_data);
 /* You may repeat these calls; they do not change a finished job. E_ARGUMENT `not_found` if the job

@@ -7,7 +7,7 @@ import WherryHTTP
 import WherrySystem
 
 /// Converts job notifications into events of a completion queue: PROGRESS and STATE for changes,
-/// and one DONE for each job.
+/// and one DONE for each job, after the PROGRESS of its last bytes.
 package final class JobTeller: Sendable {
     private struct Told: Sendable {
         var key: UInt64
@@ -81,26 +81,17 @@ package final class JobTeller: Sendable {
         _ events: inout [(TransferEvent, String, UInt64)]
     ) {
         let isNew = state.told[job.id] == nil
-        var told =
-            state.told[job.id]
-            ?? nothing
-        if job.isFinal {
-            guard !told.isOver else { return }
-            told.isOver = true
-            events.append((.done(job.outcome), job.id, told.key))
-        } else {
-            if isNew || told.isOver || told.state != job.state {
-                told.isOver = false
-                events.append(
-                    (
-                        .state(job.state, reason: job.reason.flatMap(ErrorReason.init)), job.id,
-                        told.key
-                    ))
-            }
-            if told.progress != job.progress {
-                events.append((.progress(job.progress), job.id, told.key))
-            }
+        var told = state.told[job.id] ?? nothing
+        if job.isFinal && told.isOver { return }
+        if !job.isFinal && (isNew || told.isOver || told.state != job.state) {
+            let reason = job.reason.flatMap(ErrorReason.init)
+            events.append((.state(job.state, reason: reason), job.id, told.key))
         }
+        if told.progress != job.progress {
+            events.append((.progress(job.progress), job.id, told.key))
+        }
+        if job.isFinal { events.append((.done(job.outcome), job.id, told.key)) }
+        told.isOver = job.isFinal
         told.state = job.state
         told.progress = job.progress
         state.told[job.id] = told

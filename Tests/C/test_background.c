@@ -107,8 +107,14 @@ TEST("D14 a job is followed to its end, reported until acknowledged, and claimed
   CHECK(is_pattern(bytes, SIZE, 0));
   CHECK_INT(server_count("requests"), 1);
 
-  /* A later follower gets the report again. */
+  /* A later follower gets the size and the report again. */
   REQUIRE_OK(wherry_session_follow(session, id, queue, NULL));
+  event = next_of(queue, WHERRY_EVENT_PROGRESS);
+  wherry_progress progress = {.size = sizeof progress};
+  REQUIRE_OK(wherry_event_progress(event, &progress));
+  CHECK_INT(progress.done_bytes, SIZE);
+  CHECK_INT(progress.expected_bytes, SIZE);
+  CHECK_OK(wherry_event_free(event));
   event = next_of(queue, WHERRY_EVENT_DONE);
   CHECK_STATUS(wherry_event_status(event), WHERRY_OK);
   CHECK_OK(wherry_event_free(event));

@@ -275,7 +275,7 @@ def failing(**options: Any) -> None:
 CALLS: Tuple[Tuple[str, Callable[[wherry.Client], Any]], ...] = (
     ("times= must be a whole number, not 'x'", lambda _: mocked(times="x")),
     ("status_code= must be a whole number, not 'x'", lambda _: mocked(status="x")),
-    ("delay=: seconds must be a number, not 'x'", lambda _: mocked(delay="x")),
+    ("delay= must be a number of seconds, not 'x'", lambda _: mocked(delay="x")),
     ("url=: expected str or bytes, not int", lambda _: mocked(url=5)),
     ("method=: expected str or bytes, not int", lambda _: mocked(method=5)),
     ("reason=: expected str or bytes, not ValueError", lambda _: failing(reason=ValueError())),

@@ -184,11 +184,7 @@ class JobEvents:
             if self.id is not None:
                 self.is_over = True
             return None
-        job = known._updated(record)
-        if job.state == "done" and job.total_bytes is None:
-            # The job ended before its first progress event, and the event of the end has no size.
-            job = self._session._job(number) or job
-        self._known[number] = job
+        self._known[number] = job = known._updated(record)
         if job.is_over and self.id is not None:
             self.is_over = True
         return job

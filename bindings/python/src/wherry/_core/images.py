@@ -48,13 +48,6 @@ def _percent(sharpen: int) -> int:
     return sharpen
 
 
-def _deadline_ms(deadline: float) -> int:
-    found = milliseconds(deadline, "deadline=")
-    if found == 0:
-        raise ArgumentError(f"deadline= must be more than 0 seconds, not {brief(deadline)}", "bad_value")
-    return found
-
-
 def _field_text(name: str, value: Union[str, datetime.datetime]) -> bytes:
     if name == "taken_at" and hasattr(value, "isoformat") and hasattr(value, "astimezone"):
         value = value.isoformat(timespec="seconds")
@@ -181,7 +174,10 @@ class Compression(Fixed):
             (codes.IMAGE_ANIMATED, choice(_ANIMATED, "animated", animated)),
             (codes.IMAGE_MAX_PIXELS, max_pixels),
             (codes.IMAGE_MAX_MEMORY_BYTES, max_memory_bytes),
-            (codes.IMAGE_DEADLINE_MS, None if deadline is None else _deadline_ms(deadline)),
+            (
+                codes.IMAGE_DEADLINE_MS,
+                None if deadline is None else milliseconds(deadline, "deadline=", none="the default"),
+            ),
         )
         options = tuple((option, int(number)) for option, number in numbers if number is not None)
         if isinstance(quality, (str, bytes)) or not hasattr(quality, "__float__"):

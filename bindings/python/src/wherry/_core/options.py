@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
-from .._errors import ArgumentError, brief
+from .._errors import brief
 from .._native import codes
+from .values import milliseconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ class Timeout(Fixed):
             (codes.OPTION_TOTAL_TIMEOUT_MS, self.total),
         ):
             if not isinstance(seconds, Unset):
-                yield option, 0 if seconds is None else milliseconds(seconds)
+                yield option, 0 if seconds is None else _limit(seconds)
 
     def __repr__(self) -> str:
         limits = [(n, getattr(self, n)) for n in self.__slots__]
@@ -149,20 +150,8 @@ class Timeout(Fixed):
 TIMEOUTS = "timeout= takes a number of seconds, a pair (connect, idle) of them, a Timeout, or None"
 
 
-def milliseconds(seconds: float) -> int:
-    """Converts positive seconds to milliseconds.
-
-    The result is never 0, which would mean no limit.
-    """
+def _limit(seconds: float) -> int:
     try:
-        is_possible = not isinstance(seconds, bool) and 0 < seconds <= 9e12
+        return milliseconds(seconds, "timeout=", none="no limit")
     except TypeError:
         raise TypeError(f"{TIMEOUTS}, not {brief(seconds)}") from None
-    if isinstance(seconds, bool):
-        raise TypeError(f"{TIMEOUTS}, not {seconds}")
-    if not is_possible:
-        raise ArgumentError(
-            "timeout= must be more than 0 and at most 9e12 seconds, or None for no limit, not "
-            f"{brief(seconds)}", "bad_value",
-        )  # fmt: skip
-    return max(1, round(seconds * 1000))

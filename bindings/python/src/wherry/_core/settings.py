@@ -27,7 +27,6 @@ def cookie_handling(value: Any) -> int:
 
 _CONVERSIONS: Dict[str, Callable[[Any], int]] = {
     "whole": whole,
-    "milliseconds": milliseconds,
     "segments": segments,
     "http_version": http_version,
     "cookie_handling": cookie_handling,
@@ -37,6 +36,8 @@ _CONVERSIONS: Dict[str, Callable[[Any], int]] = {
 def _conversion(keyword: str, name: str) -> Callable[[Any], int]:
     if name == "words":
         return lambda value: word_number(keyword, value)
+    if name == "milliseconds":
+        return lambda value: milliseconds(value, f"{keyword}=")
     return _CONVERSIONS[name]
 
 

@@ -148,15 +148,20 @@ def http_version(value: Any) -> int:
     return versions[value]
 
 
-def milliseconds(seconds: Any, name: str = "seconds") -> int:
+def milliseconds(seconds: Any, name: str = "seconds", *, none: str = "") -> int:
     """Converts seconds to milliseconds. Values other than 0 become at least 1, because 0 means "none".
 
-    ``name`` is for the message of an error.
+    ``name`` is for the messages of errors. ``none`` says what None means for a value that must not be 0.
     """
-    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
-        raise ArgumentError(f"{name} must be a number, not {brief(seconds)}", "bad_value")
-    if not 0 <= seconds < 1e15:
-        raise ArgumentError(f"{name} must be 0 or more and below 1e15, not {brief(seconds)}", "bad_value")
+    try:
+        is_possible = 0 <= seconds <= 9e12 and not (none and seconds == 0)
+    except TypeError:
+        raise TypeError(f"{name} must be a number of seconds, not {brief(seconds)}") from None
+    if isinstance(seconds, bool):
+        raise TypeError(f"{name} must be a number of seconds, not {seconds}")
+    if not is_possible:
+        limits = f"more than 0 and at most 9e12 seconds, or None for {none}" if none else "0 to 9e12 seconds"
+        raise ArgumentError(f"{name} must be {limits}, not {brief(seconds)}", "bad_value")
     return max(1, round(seconds * 1000)) if seconds else 0
 
 

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from .._native.memory import TRANSFER_ID
 from typing import (
     TYPE_CHECKING, Any, Callable, Generic, List, Mapping as MappingType, Optional, TypeVar,
 )  # fmt: skip
@@ -16,6 +15,7 @@ from .._core.values import keyword_int, text, whole
 from .._errors import ArgumentError, BusyError, DecodeError, StateError, WherryError, brief
 from .._native import codes
 from .._native.library import lib
+from .._native.memory import TRANSFER_ID
 from .mapping import Mapping, json_value
 
 if TYPE_CHECKING:

@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-from .._native.memory import DETAIL
 import weakref
 
 from .._core.calls import check
-from .._errors import ArgumentError
+from .._core.values import milliseconds
 from .._native import codes
 from .._native.library import lib
+from .._native.memory import DETAIL
 from .._waiting.reader import ClientReader
 
 TYPE_CHECKING = False
@@ -32,7 +32,11 @@ class ActivityReader(ClientReader[int]):
         try:
             check(
                 lib.wherry_client_set_activity(
-                    client._live(), self._queue.handle, _delay(show_after), _delay(hide_after), None
+                    client._live(),
+                    self._queue.handle,
+                    milliseconds(show_after, "show_after="),
+                    milliseconds(hide_after, "hide_after="),
+                    None,
                 )
             )
         except BaseException:
@@ -43,9 +47,3 @@ class ActivityReader(ClientReader[int]):
 
     def _item(self, kind: int, record: Tuple[int, ...]) -> Optional[int]:
         return record[DETAIL] if kind == codes.EVENT_ACTIVITY else None
-
-
-def _delay(seconds: float) -> int:
-    if not 0 <= seconds <= 9e12:
-        raise ArgumentError(f"a delay must be 0 to 9e12 seconds, not {seconds}", "bad_value")
-    return round(seconds * 1000)

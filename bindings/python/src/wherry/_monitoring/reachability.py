@@ -225,8 +225,8 @@ class Reachability(_Listener):
         for option, value, default in (
             (codes.REACH_RAW, int(raw), 0),
             (codes.REACH_INITIAL_SYNC, int(initial_sync), 0),
-            (codes.REACH_PROBE_INTERVAL_MS, milliseconds(probe_interval), 30_000),
-            (codes.REACH_PROBE_TIMEOUT_MS, milliseconds(probe_timeout), 5000),
+            (codes.REACH_PROBE_INTERVAL_MS, milliseconds(probe_interval, "probe_interval="), 30_000),
+            (codes.REACH_PROBE_TIMEOUT_MS, milliseconds(probe_timeout, "probe_timeout="), 5000),
         ):
             if value != default:
                 check(lib.wherry_reachability_set_option(self._handle, option, value))
@@ -327,7 +327,7 @@ class Reachability(_Listener):
 
     async def wait_until_reachable_async(self, timeout: Optional[float] = None) -> bool:
         """Like `wait_until_reachable`, for asyncio. Raises StateError if the monitor is closed."""
-        wait = -1 if timeout is None else milliseconds(timeout)
+        wait = -1 if timeout is None else milliseconds(timeout, "timeout=")
         listener = _Listener()
         self._dependents.append(listener)
         try:

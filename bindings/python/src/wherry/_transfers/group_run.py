@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from .._native.memory import DETAIL, EVENT, FLAGS, KEY, KIND, STATUS
 import itertools
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple, Union, cast
 
@@ -15,6 +14,7 @@ from .._core.progress import Progress
 from .._errors import CancelledError, StateError, WherryError, check_not_coroutine
 from .._native import codes
 from .._native.library import lib
+from .._native.memory import DETAIL, EVENT, FLAGS, KEY, KIND, STATUS
 
 if TYPE_CHECKING:
     from .._native.memory import Record

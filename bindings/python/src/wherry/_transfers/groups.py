@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from .._native.memory import EVENT, KEY, KIND
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, List, Optional, Set, Tuple, Union, cast
 
@@ -15,6 +14,7 @@ from .._core.response.response import Response
 from .._errors import ArgumentError, StateError, WherryError, check_plain_function
 from .._native import codes
 from .._native.library import lib
+from .._native.memory import EVENT, KEY, KIND
 from .._waiting.blocking import Channel
 from .group_run import Run, open_member
 

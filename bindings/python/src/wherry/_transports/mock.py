@@ -192,8 +192,7 @@ class MockTransport(Forkable):
 
     def _delay(self, seconds: Optional[float]) -> None:
         if seconds is not None:
-            with Keyword("delay"):
-                self._rule(lib.wherry_stub_set_delay_ms, milliseconds(seconds))
+            self._rule(lib.wherry_stub_set_delay_ms, milliseconds(seconds, "delay="))
 
     def _request(self, index: int) -> MockRequest:
         echo = create(lib.wherry_stub_copy_request, self._handle, index)
