@@ -1,4 +1,4 @@
-// Wherry: fuzz target of WebP and GIF files; scripts/fuzz builds and runs it
+// Wherry: fuzz target of WebP, GIF, HEIC, and AVIF files; scripts/fuzz builds and runs it
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
@@ -17,7 +17,10 @@ public func initialize(
 public func testOneInput(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     guard let input = FuzzInput(data, count), input.bytes.count >= 12 else { return 0 }
     var file = input.bytes
-    if input.choice & 1 == 0 {
+    if input.choice & 64 != 0 {
+        file.replaceSubrange(4..<8, with: "ftyp".utf8)
+        file.replaceSubrange(8..<12, with: (input.choice & 2 == 0 ? "avif" : "heic").utf8)
+    } else if input.choice & 1 == 0 {
         file.replaceSubrange(0..<6, with: "GIF89a".utf8)
     } else {
         file.replaceSubrange(0..<4, with: "RIFF".utf8)
