@@ -359,6 +359,10 @@ typedef enum wherry_option {
    * progressive JPEG except the last, and after each of the first six passes of an interlaced
    * PNG */
   WHERRY_OPTION_IMAGE_PREVIEWS = 133,
+  /* R 0; identifies the hooks of a request for wherry_client_load_image. Requests with the same key
+   * have hooks that give the same answers, so they share requests and images in memory. 0: a load
+   * whose request has hooks of its own shares nothing */
+  WHERRY_OPTION_HOOKS_KEY = 134,
   /* BL 0 (0 to 1000000); maximum number of requests per RATE_INTERVAL_MS; 0: no limit. Further
    * requests wait, and start in the order of PRIORITY and then of the time they were added.
    * TOTAL_TIMEOUT_MS includes the wait. The limit is a token bucket that fills at a constant rate
@@ -2558,8 +2562,11 @@ typedef struct wherry_image_usage {
  * in memory.
  *
  * A NULL url means the request's own. A NULL request means a GET of the url. E_ARGUMENT
- * `bad_method` unless the request is a GET, `bad_parameters` if it has a body. A request with hooks
- * gets their answers from one of the loads that share it. */
+ * `bad_method` unless the request is a GET, `bad_parameters` if it has a body.
+ *
+ * Loads with hooks from wherry_client_set_hooks share requests, and one of them receives the HOOK
+ * events. A load with hooks from wherry_request_set_hooks shares neither its request nor its image,
+ * unless HOOKS_KEY says which loads have the same hooks. */
 wherry_status wherry_client_load_image(wherry_client *client, const wherry_request *request,
     const char *url, wherry_pixel_format format, const wherry_compression *compression,
     wherry_queue *queue, void *user_data, wherry_transfer **out_transfer);

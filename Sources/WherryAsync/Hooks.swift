@@ -219,6 +219,8 @@ extension Client {
     public func setHooks(_ hooks: Hooks?) throws(WherryError) {
         extras.withLock { $0 = hooks }
         try update { values throws(WherryError) in values.hooks = hooks?.set ?? [] }
+        // Other functions can give other answers.
+        invalidateImages()
     }
 
     /// Returns the hooks of a request, or else the client's.

@@ -157,6 +157,23 @@ import WherrySystem
         #expect(urls.map { client.images.cached($0) != nil } == [true, false, true])
         try client.setHeader("X-User", "2")
         #expect(client.images.usage.count == 0)
+
+        var hooks = Hooks()
+        hooks.adapt = { request in
+            var request = request
+            request.headers["X-User"] = "3"
+            return request
+        }
+        try client.setHooks(hooks)
+        _ = try await client.images.load(serve("d", picture()))
+        #expect(client.images.usage.count == 1)
+        hooks.adapt = { request in
+            var request = request
+            request.headers["X-User"] = "4"
+            return request
+        }
+        try client.setHooks(hooks)
+        #expect(client.images.usage.count == 0)
     }
 
     @Test("I1 a failed load has a reason, and its image is not kept")

@@ -336,6 +336,51 @@ TEST("I1 a load is a GET without a body, of a URL or a request") {
   CHECK(!is_cached(client, server_url("/s/a"), NULL));
 }
 
+/* Loads an image with a request that has the hook ADAPT and this key, and answers the hook. */
+static void load_adapted(wherry_client *client, wherry_queue *queue, const char *url, int key,
+                         int *hooks) {
+  wherry_request *request = new_request("GET", url);
+  REQUIRE_OK(wherry_request_set_hooks(request, WHERRY_HOOK_ADAPT));
+  REQUIRE_OK(wherry_request_set_option(request, WHERRY_OPTION_HOOKS_KEY, key));
+  wherry_transfer *transfer = NULL;
+  REQUIRE_OK(wherry_client_load_image(client, request, NULL, WHERRY_PIXELS_NONE, NULL, queue, NULL,
+                                      &transfer));
+  keep_transfer(transfer);
+  wherry_event *event = NULL;
+  REQUIRE_OK(wherry_queue_next(queue, 600000, &event));
+  for (*hooks = 0; wherry_event_get_kind(event) == WHERRY_EVENT_HOOK; ++*hooks) {
+    CHECK_INT(wherry_event_detail(event), WHERRY_HOOK_ADAPT);
+    CHECK_OK(wherry_event_resolve_adapt(event, true));
+    CHECK_OK(wherry_event_free(event));
+    REQUIRE_OK(wherry_queue_next(queue, 600000, &event));
+  }
+  CHECK_INT(wherry_event_get_kind(event), WHERRY_EVENT_DONE);
+  CHECK_STATUS(wherry_event_status(event), WHERRY_OK);
+  CHECK_OK(wherry_event_free(event));
+}
+
+TEST("I1 a load with hooks shares its image only with loads of the same key") {
+  serve_picture("a");
+  serve_picture("b");
+  wherry_client *client = new_client(NULL);
+  wherry_queue *queue = new_queue();
+  const char *a = check_format("%s", server_url("/s/a")), *b = server_url("/s/b");
+  int hooks = 0;
+  load_adapted(client, queue, a, 0, &hooks);
+  CHECK_INT(hooks, 1);
+  CHECK(!is_cached(client, a, NULL));
+  load_adapted(client, queue, a, 0, &hooks);
+  CHECK_INT(hooks, 1);
+  load_adapted(client, queue, b, 7, &hooks);
+  CHECK_INT(hooks, 1);
+  CHECK(!is_cached(client, b, NULL));
+  load_adapted(client, queue, b, 7, &hooks);
+  CHECK_INT(hooks, 0);
+  load_adapted(client, queue, b, 8, &hooks);
+  CHECK_INT(hooks, 1);
+  CHECK_INT(server_count("requests"), 4);
+}
+
 /* guide: begin load */
 /* Returns the pixels of a thumbnail, which the caller frees; NULL after an error. */
 static wherry_image *load_thumbnail(wherry_client *client, const char *url) {

@@ -50,7 +50,7 @@ extension Client {
     /// demands a new one.
     package func cachedImage(_ request: Request, _ target: ImageTarget) -> PixelBuffer? {
         guard request.readsImageMemory else { return nil }
-        return imageLoads.cached(ImageAddress(request), target)
+        return ImageAddress(request).flatMap { imageLoads.cached($0, target) }
     }
 
     /// Returns the image of a URL that is in memory; `nil` if it is not.
@@ -63,6 +63,9 @@ extension Client {
 
     /// Removes all decoded images from the memory. Callers keep the images that they have.
     package func clearImages() { imageLoads.removeAll() }
+
+    /// Removes all decoded images, and keeps none of the running loads: their requests changed.
+    package func invalidateImages() { imageLoads.invalidate() }
 
     private func makeImageTransfer(
         _ request: Request, _ target: ImageTarget, observer: any TransferObserver, userData: UInt
@@ -78,7 +81,8 @@ extension Client {
         for value in request.overrides { try value.option.check(value.value, in: .request) }
         let options = settings.options.overridden(by: request.overrides)
         let address = ImageAddress(request)
-        let found = request.readsImageMemory ? imageLoads.cached(address, target) : nil
+        let found =
+            request.readsImageMemory ? address.flatMap { imageLoads.cached($0, target) } : nil
         var own: (load: ImageLoad, leader: RequestTransfer)?
         if found == nil {
             let load = ImageLoad(

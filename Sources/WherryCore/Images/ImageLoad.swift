@@ -13,7 +13,8 @@ final class ImageLoad: TransferObserver, @unchecked Sendable {  // guarded by th
     /// True, since callers that join later may want previews.
     var followsBody: Bool { true }
     private let table: ImageLoadTable
-    let address: ImageAddress
+    /// `nil` if the load shares neither its request nor its result.
+    let address: ImageAddress?
     /// The cache policy, which running loads must share.
     let policy: Int32?
     /// The generation of the client's settings with which the request was planned.
@@ -32,7 +33,7 @@ final class ImageLoad: TransferObserver, @unchecked Sendable {  // guarded by th
     let needsBody = Atomic(false)
 
     init(
-        _ table: ImageLoadTable, _ address: ImageAddress, policy: Int32?, generation: UInt64
+        _ table: ImageLoadTable, _ address: ImageAddress?, policy: Int32?, generation: UInt64
     ) {
         self.table = table
         self.address = address

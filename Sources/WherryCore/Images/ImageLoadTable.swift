@@ -20,8 +20,10 @@ package final class ImageLoadTable: Sendable {
         let address: ImageAddress
         let policy: Int32?
 
-        init(_ load: ImageLoad) {
-            address = load.address
+        /// `nil` for a load that nobody may join.
+        init?(_ load: ImageLoad) {
+            guard let address = load.address else { return nil }
+            self.address = address
             policy = load.policy
         }
     }
@@ -105,19 +107,20 @@ package final class ImageLoadTable: Sendable {
             case load(ImageLoad, [ImageLoadMachine.Action])
         }
         let joined = state.withLock { state -> Joined in
-            let key = MemoryKey(address: own.address, target: target)
-            if member.readsMemory, let pixels = state.memory.use(key) {
+            let key = own.address.map { MemoryKey(address: $0, target: target) }
+            if member.readsMemory, let key, let pixels = state.memory.use(key) {
                 state.hits += 1
                 return .memory(pixels)
             }
             state.misses += 1
             var load = own
-            if let other = state.open[LoadKey(own)], other.generation == own.generation {
+            let place = LoadKey(own)
+            if let place, let other = state.open[place], other.generation == own.generation {
                 load = other
             } else {
                 own.leader = leader
                 state.requests += 1
-                if own.generation == state.generation { state.open[LoadKey(own)] = own }
+                if let place, own.generation == state.generation { state.open[place] = own }
             }
             load.members[member.id] = member
             return .load(load, Self.handle(&state, load, .join(waiter)))
@@ -171,8 +174,9 @@ package final class ImageLoadTable: Sendable {
     ) -> [ImageLoadMachine.Action] {
         let actions = load.machine.handle(event)
         load.needsBody.store(load.machine.needsBody, ordering: .releasing)
-        let key = LoadKey(load)
-        if !load.machine.isOpen, state.open[key] === load { state.open[key] = nil }
+        if !load.machine.isOpen, let key = LoadKey(load), state.open[key] === load {
+            state.open[key] = nil
+        }
         return actions
     }
 
@@ -262,11 +266,12 @@ package final class ImageLoadTable: Sendable {
         }
         let (actions, removed) = state.withLock { state in
             var removed: [PixelBuffer] = []
-            if case .success(let pixels) = result, load.generation == state.generation,
+            if case .success(let pixels) = result, let address = load.address,
+                load.generation == state.generation,
                 !ResponseCacheControl(response.head.values("cache-control")).noStore
             {
                 removed = state.memory.insert(
-                    pixels, for: MemoryKey(address: load.address, target: target),
+                    pixels, for: MemoryKey(address: address, target: target),
                     cost: pixels.stride * pixels.height)
             }
             return (Self.handle(&state, load, .decoded(target)), removed)

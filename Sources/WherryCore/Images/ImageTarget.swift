@@ -50,12 +50,13 @@ package struct ImageAddress: Hashable, Sendable {
         let options: [OptionValue]
         let acceptedStatus: [Int]
         let caching: RequestCaching?
+        let hooks: HookSet?
 
         /// Whether the request has nothing but a URL.
         var isPlain: Bool {
             bases.isEmpty && parameters.isEmpty && query.isEmpty && headers.fields.isEmpty
                 && bearerToken == nil && credentials == nil && options.isEmpty
-                && acceptedStatus.isEmpty && caching == nil
+                && acceptedStatus.isEmpty && caching == nil && hooks == nil
         }
     }
 
@@ -74,7 +75,11 @@ package struct ImageAddress: Hashable, Sendable {
         details = nil
     }
 
-    package init(_ request: Request) {
+    /// `nil` for a request with hooks of its own and no `hooksKey`: their answers are unknown.
+    package init?(_ request: Request) {
+        if let hooks = request.hooks, !hooks.isEmpty, (request.value(of: .hooksKey) ?? 0) == 0 {
+            return nil
+        }
         url = request.url
         var caching = request.caching
         // Which cache to ask does not change the image.
@@ -85,7 +90,7 @@ package struct ImageAddress: Hashable, Sendable {
             credentials: request.credentials,
             options: request.overrides.filter { !Self.ignoredOptions.contains($0.option) },
             acceptedStatus: request.acceptedStatus,
-            caching: caching == RequestCaching() ? nil : caching)
+            caching: caching == RequestCaching() ? nil : caching, hooks: request.hooks)
         self.details = details.isPlain ? nil : details
     }
 }

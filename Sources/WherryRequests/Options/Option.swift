@@ -114,6 +114,9 @@ package enum Option: Int32, CaseIterable, Sendable {
     /// progressive JPEG except the last, and one after each of the first six passes of an
     /// interlaced PNG.
     case imagePreviews = 133
+    /// Identifies the hooks of a request for image loads: those with the same key have hooks that
+    /// give the same answers, and share requests and images in memory.
+    case hooksKey = 134
     /// The maximum number of requests per `rate_interval_ms`.
     case rateLimit = 53
     /// The maximum number of requests per `rate_interval_ms` to each origin (scheme, host, and
@@ -292,6 +295,8 @@ extension Option {
             Declaration("image_memory_bytes", [.build, .live], 67_108_864, 0...Int64.max)
         case .imagePreviews:
             Declaration("image_previews", [.build, .live, .request], 0, 0...1, acceptsBool: true)
+        case .hooksKey:
+            Declaration("hooks_key", [.request], 0, 0...Int64.max)
         case .rateLimit:
             Declaration("rate_limit", [.build, .live], 0, 0...1_000_000)
         case .hostRateLimit:

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A set of hooks. The raw values are those of `wherry_hook`.
-@usableFromInline package struct HookSet: OptionSet, Sendable {
+@usableFromInline package struct HookSet: OptionSet, Hashable, Sendable {
     @usableFromInline package let rawValue: UInt32
     @inlinable package init(rawValue: UInt32) { self.rawValue = rawValue }
 

@@ -34,7 +34,7 @@ package final class ClientSettings: Sendable {
         package func makesEqualRequests(to other: Values) -> Bool {
             texts == other.texts && bases == other.bases && headers == other.headers
                 && Array(parameters) == Array(other.parameters)
-                && credentials == other.credentials
+                && credentials == other.credentials && hooks == other.hooks
         }
 
         /// The proxies of connections. Denied addresses or `ignoreProxyEnvironment` disable the

@@ -348,6 +348,34 @@ def test_I1_a_load_has_the_hooks_and_the_timeout_of_its_request(server: Server) 
         client.wait()
 
 
+def test_I1_a_load_with_hooks_of_its_own_shares_nothing(server: Server) -> None:
+    def adapt(request: wherry.Request) -> None:
+        request.headers["X-User"] = "a"
+
+    def refuse(response: wherry.Response) -> bool:
+        return False
+
+    url = serve(server, "a", encoded(picture()), count=9)
+    with wherry.Client(**PATIENT) as client:
+        client.images.load(url, adapt=adapt)
+        assert client.images.cached(url) is None
+        client.images.load(url)
+        assert client.images.cached(url, adapt=adapt) is None
+        client.images.load(url, adapt=adapt)
+        with pytest.raises(wherry.CancelledError):
+            client.images.load(url, on_headers=refuse)
+        assert len(server.log()) == 4
+        # Loads with the hooks of the client share them.
+        client.configure(adapt=adapt)
+        client.images.load(url)
+        client.images.load(url)
+        assert client.images.cached(url) is not None
+        client.configure(adapt=lambda request: None)
+        assert client.images.cached(url) is None
+        client.images.load(url, adapt=None)
+        assert len(server.log()) == 5
+
+
 def test_I1_a_transport_in_python_serves_images(mock: wherry.MockTransport) -> None:
     mock.add("GET", "https://example.org/a.png", content=encoded(picture(), "PNG"))
     with wherry.Client(transport=mock) as client:

@@ -105,6 +105,8 @@ class BaseClient(Forkable, ClientRequests[ResponseT], TransferManagement, Client
         self._query: List[Tuple[str, Any]] = []
         #: Default keywords of every request.
         self._defaults: Dict[str, Any] = {}
+        #: Increases with every change of the defaults.
+        self._defaults_version = 1
         self._transport = transport
         self._mounts: Dict[str, Any] = {}
         if mounts:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from .._core.calls import check, create, read_struct
 from .._core.exchange.events import Exchange, failure
+from .._core.exchange.hooks import KEYWORDS
 from .._core.images import RESIZE_MODES, Compression, NativeImage, native_compression, pixel_array, pixel_format
 from .._core.values import choice, text
 from .._errors import ArgumentError, brief, check_not_coroutine, check_plain_function
@@ -16,7 +17,7 @@ from .._waiting.blocking import Channel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Iterable, Optional, Tuple, Union
+    from typing import Any, Callable, Iterable, Mapping, Optional, Tuple, Union
 
     from typing_extensions import Unpack
 
@@ -190,7 +191,7 @@ class BaseImageLoader:
         started = 0
         with _Target(size, mode, order, compression) as target:
             for url in (urls,) if isinstance(urls, str) else urls:
-                draft = self._client._draft("GET", url, options)
+                draft = self._request(url, options)
                 try:
                     if draft.needs_events:
                         continue
@@ -209,11 +210,19 @@ class BaseImageLoader:
         """Removes all images from the memory. Arrays that you have stay valid."""
         check(lib.wherry_client_clear_images(self._client._live()))
 
+    def _request(self, url: str, options: Mapping[str, Any]) -> Draft:
+        """Returns the draft of a load. Loads share images if all their hooks are those of the client."""
+        draft = self._client._draft("GET", url, options)
+        hooks = {KEYWORDS[kind]: each for kind, each in draft.functions.items() if kind != codes.HOOK_RESPOND}
+        if hooks and all(self._client._defaults.get(name) is each for name, each in hooks.items()):
+            draft.option(codes.OPTION_HOOKS_KEY, self._client._defaults_version)
+        return draft
+
     def _cached(self, url: str, target: _Target, options: Any) -> Optional[memoryview]:
         request = self._client._plain_request("GET", options)
         if request:
             return self._find(request, text(url, "bad_url"), target)
-        draft = self._client._draft("GET", url, options)
+        draft = self._request(url, options)
         try:
             return self._find(draft.handle, None, target)
         finally:
@@ -243,6 +252,9 @@ class ImageLoader(BaseImageLoader):
     Equal loads that run at the same time share one request and one decoding, and loads of different sizes
     share the request. It has the highest priority of its loads, and ends if all of them are cancelled. A
     response that is not a valid image is removed from the caches of the client.
+
+    A load with hooks of its own, such as ``adapt=`` or ``on_headers=``, shares neither its request nor its
+    image. Loads with the client's hooks share both, and the hooks are called once for a shared request.
     """
 
     __slots__ = ()
@@ -287,7 +299,7 @@ class ImageLoader(BaseImageLoader):
             found = self._cached(url, target, options)
             if found is not None:
                 return found
-            draft = self._client._draft("GET", url, options)
+            draft = self._request(url, options)
             exchange = channel = None
             try:
                 exchange = _ImageExchange(draft, on_preview)
@@ -336,7 +348,7 @@ class AsyncImageLoader(BaseImageLoader):
             found = self._cached(url, target, options)
             if found is not None:
                 return found
-            draft = self._client._draft("GET", url, options)
+            draft = self._request(url, options)
             try:
                 exchange = _ImageExchange(draft, on_preview)
                 loop = asyncio.get_running_loop()

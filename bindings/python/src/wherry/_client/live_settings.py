@@ -33,6 +33,7 @@ class LiveSettings:
     if TYPE_CHECKING:
         _settings: Dict[str, Any]
         _defaults: Dict[str, Any]
+        _defaults_version: int
         _query: List[Tuple[str, Any]]
         _fields: Dict[str, Tuple[str, List[str]]]
         _own_cookies: Optional[OwnCookies]
@@ -146,6 +147,7 @@ class LiveSettings:
                 draft.free()
             rest[name] = value
         self._defaults = rest
+        self._defaults_version += 1
 
     def _has_token(self, token: str) -> None:
         """Stores the token that a ``refresh_token=`` hook returned."""
