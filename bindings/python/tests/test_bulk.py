@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import datetime
+import functools
 import gzip
 import hashlib
 import io
@@ -42,6 +43,7 @@ from wherry.bulk import (
 from wherry.bulk import _sources as sources
 from wherry.bulk._coordination import Coordinator
 from wherry.bulk._progress import Watch
+from wherry.bulk._run import _identity
 
 #: The tests' server is on loopback.
 HERE = Download(deny_addresses=None, timeout=600, total_timeout=3600)
@@ -309,6 +311,20 @@ def test_B2_items_are_uploaded_as_forms(server: Server, tmp_path: Any) -> None:
     assert headers["idempotency-key"].endswith("-000000000")
     refused = job(rows, WebDataset(tmp_path / "b"), Upload(server.url("/status/403")))
     assert refused.statistics.failures == {"http_status": 1}
+
+
+def test_B2_the_uploads_of_an_item_have_different_keys(server: Server, tmp_path: Any) -> None:
+    place = server.url("/echo/form")
+    assert job([server.url("/bytes/7")], WebDataset(tmp_path), Upload(place), Upload(place)).ok
+    sent = [dict(entry["headers"]) for entry in server.log() if entry["method"] == "POST"]
+    assert len({headers["Idempotency-Key"] for headers in sent}) == 2
+
+
+def test_B5_an_upload_that_is_refused_pauses_its_host(server: Server, tmp_path: Any) -> None:
+    urls = [server.url(f"/bytes/{count}") for count in range(20)]
+    step = Upload(server.url("/status/429", header="Retry-After:1"), retries=0)
+    job(urls, WebDataset(tmp_path), step, max_per_host=1)
+    assert len([entry for entry in server.log() if entry["method"] == "POST"]) <= 10
 
 
 def test_B3_Parquet_files_have_the_bytes(server: Server, tmp_path: Any) -> None:
@@ -732,6 +748,75 @@ def test_B3_columns_with_the_names_of_results_are_kept(server: Server, tmp_path:
     assert (found["raw"], found["when"], found["5"]) == ("/w==", "2026-01-02", 1)
 
 
+class Titled:
+    """A function with state, as an object."""
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+
+    def __call__(self, *_: object) -> None:
+        raise NotImplementedError
+
+
+def test_B4_a_job_with_an_object_as_function_is_resumed_in_another_process() -> None:
+    functions: List[Any] = [functools.partial(Titled("a"), object()) for _ in range(2)]
+    first, second = (_identity(Map(function)) for function in functions)
+    assert first == second and "0x" not in first
+
+
+def test_B4_the_description_of_a_job_has_no_secrets() -> None:
+    step = Upload("https://ada:pw@example.org/form?token=geheim", fields={"api_key": "geheim"})
+    other = Upload("https://ada:pw@example.org/form?token=geheim", fields={"api_key": "other"})
+    assert "geheim" not in _identity(step) and "pw" not in _identity(step) and _identity(step) != _identity(other)
+
+
+def test_B4_a_source_with_another_caption_is_refused(server: Server, tmp_path: Any) -> None:
+    rows = [{"url": server.url("/bytes/1"), "caption": "a"}]
+    assert job(rows, WebDataset(tmp_path, caption="caption")).ok
+    assert job(rows, WebDataset(tmp_path, caption="caption")).skipped_shards == 1
+    with pytest.raises(wherry.StateError, match="the source has changed"):
+        job([{**rows[0], "caption": "b"}], WebDataset(tmp_path, caption="caption"))
+
+
+def test_B3_missing_values_of_pandas_are_no_text(server: Server, tmp_path: Any) -> None:
+    nan = float("nan")
+    rows = [{"url": server.url("/bytes/1"), "caption": nan, "sha256": nan, "more": [nan, {"x": nan}]}]
+    result = job(rows, WebDataset(tmp_path, caption="caption"), Check(digest="sha256"))
+    assert result.statistics.failures == {}
+    with tarfile.open(tmp_path / "00000.tar") as shard:
+        texts = {member.name: shard.extractfile(member).read() for member in shard}  # type: ignore[union-attr]
+    assert texts["000000000.txt"] == b"" and b"NaN" not in texts["000000000.json"]
+    assert json.loads(texts["000000000.json"])["more"] == [None, {"x": None}]
+
+
+def unwritable(items: List[Item]) -> None:
+    items[0].type = "\udcff"
+    items[1].http_status = "none"  # type: ignore[assignment]
+    items[2].fields[(1, 2)] = 3  # type: ignore[index]
+
+
+def test_B3_metadata_that_an_output_cannot_represent_fails_no_other_item(server: Server, tmp_path: Any) -> None:
+    pytest.importorskip("pyarrow")
+    urls = [server.url(f"/bytes/{count}") for count in range(1, 5)]
+    result = job(urls, Parquet(tmp_path / "p"), Map(unwritable))
+    assert result.ok and result.statistics.failures == {"exception": 2}
+    result = job(urls, Folder(tmp_path / "f", sidecars=False), Map(unwritable))
+    assert result.ok and result.statistics.failures == {}
+    log = (tmp_path / "f/_wherry/log/00000.jsonl").read_text()
+    assert json.loads(log.splitlines()[2])["(1, 2)"] == "3"
+
+
+def test_B6_parquet_keeps_at_most_32_MiB_of_data(tmp_path: Any) -> None:
+    pytest.importorskip("pyarrow")
+    writer = Parquet(tmp_path).open(str(tmp_path), "00000")
+    sizes = []
+    for number in range(9):
+        writer.add(Item(f"{number}", "http://a/", {}, data=bytes(8 << 20)))
+        sizes.append(writer._held)  # type: ignore[attr-defined]
+    assert max(sizes) < 32 << 20 and sizes[3] == 0
+    writer.finish()
+
+
 def odd(items: List[Item]) -> None:
     for item in items:
         item.fields["bytes"] = "not the number"
@@ -757,6 +842,15 @@ def test_B4_a_source_with_fewer_shards_is_refused(server: Server, tmp_path: Any)
     job(urls, WebDataset(tmp_path), shard_size=1)
     with pytest.raises(wherry.StateError, match="it has 1 shards"):
         job(urls[:1], WebDataset(tmp_path), shard_size=1)
+
+
+def test_B6_the_coordinator_forgets_the_counts_of_old_shards() -> None:
+    now = 0.0
+    coordinator = Coordinator(4, clock=lambda: now)
+    for number in range(1000):
+        now += 1
+        coordinator.exchange("a", {"shard": str(number), "counts": {}})
+    assert len(coordinator._counts) < 100
 
 
 def test_B1_compressed_and_pandas_sources_are_read_and_others_are_refused(tmp_path: Any) -> None:

@@ -93,6 +93,12 @@ def test_B5_the_group_of_the_robot_applies(text: str, allowed: bool) -> None:
         ("Disallow: /path/foo-%24", "/path/foo-", True),
         # other spellings of a URL
         ("Disallow: /private", "/public/../private/x", False),
+        ("Disallow: /private", "//x/../../private/x", False),
+        ("Disallow: /", "//evil/./x", False),
+        ("Disallow: //evil/x", "//evil/./x", False),
+        ("Disallow: /a/$", "/a/b/..", False),
+        ("Disallow: /a/$", "/a/.", False),
+        ("Disallow: /a", "/../../a", False),
         ("Disallow: /private", "/public/%2e%2e/private/x", False),
         ("Disallow: /private", "/./private", False),
         ("Disallow: /a", "/a#/b", False),

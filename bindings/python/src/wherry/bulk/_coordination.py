@@ -52,7 +52,9 @@ class Coordinator:
         with self._lock:
             shares = self._limiter.exchange(now, worker, wanted, report.get("pauses", {}))
             if "counts" in report:
-                self._counts[report["shard"]] = now, report["counts"]
+                self._counts.pop(report["shard"], None)
+                self._counts[report["shard"]] = now, report["counts"]  # The dictionary is in the order of time.
+            self._forget(now - LEASE)
         return {"shares": shares, "rules": rules}
 
     async def exchange_here(self, worker: str, report: Report) -> Reply:
@@ -62,9 +64,15 @@ class Coordinator:
     def running(self) -> Dict[str, Counts]:
         """Returns the counts of unfinished shards by name. Shards that have just finished may be among them."""
         with self._lock:
-            oldest = self._clock() - LEASE
-            self._counts = {shard: found for shard, found in self._counts.items() if found[0] > oldest}
+            self._forget(self._clock() - LEASE)
             return {shard: counts for shard, (_, counts) in self._counts.items()}
+
+    def _forget(self, oldest: float) -> None:
+        while self._counts:
+            shard, (reported, _) = next(iter(self._counts.items()))
+            if reported > oldest:
+                return
+            del self._counts[shard]
 
     def release(self, worker: str) -> None:
         """Gives the shares of a worker that has ended to the others."""

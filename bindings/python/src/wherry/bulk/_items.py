@@ -42,6 +42,27 @@ class ItemError(Exception):
         self.message = message
 
 
+def is_missing(value: Any) -> bool:
+    """Whether a row has no value in a column: None, empty text, NaN, or another missing value of pandas."""
+    try:
+        return value is None or bool(value != value or value == "")
+    except TypeError:  # pandas.NA
+        return True
+    except ValueError:  # an array
+        return False
+
+
+def has_address(value: Any) -> bool:
+    """Whether repr() of a value contains its address, so that it differs in each run."""
+    default: Any = object
+    return type(value).__repr__ is default.__repr__
+
+
+def _stable(value: Any) -> str:
+    """Returns a value that JSON lacks as text that is the same in each run."""
+    return type(value).__qualname__ if has_address(value) else str(value)
+
+
 @dataclass
 class Item:
     """One row of the source. Steps change it in place.
@@ -56,6 +77,7 @@ class Item:
     ``seconds``      the time of the download
     ``received``     the size of the response body in bytes
     ``failure``      the failure of the item; None if the item has not failed
+    ``uploads``      the number of `Upload` steps that have begun
     """
 
     key: str
@@ -68,6 +90,7 @@ class Item:
     seconds: Optional[float] = None
     received: int = 0
     failure: Optional[Failure] = None
+    uploads: int = 0
 
     @property
     def extension(self) -> str:
@@ -86,7 +109,7 @@ class Item:
             found = {**self.fields, **found, "type": self.type, "bytes": len(self.data)}
         else:
             found.update(dataclasses.asdict(self.failure))
-        if self.seconds is not None:
+        if isinstance(self.seconds, (int, float)):
             found["ms"] = round(self.seconds * 1000)
         return found
 
@@ -111,10 +134,11 @@ class Shard:
         return [Item(key, url, row) for key, url, row in self.rows]
 
     def digest(self) -> str:
-        """Returns a digest of the keys and URLs, which detects a changed source."""
+        """Returns a digest of the keys and rows, which detects a changed source."""
         import hashlib
+        import json
 
         found = hashlib.sha256()
-        for key, url, _ in self.rows:
-            found.update(f"{key}\0{url}\0".encode("utf-8", "surrogatepass"))
+        for row in self.rows:
+            found.update(json.dumps(row, default=_stable, skipkeys=True).encode())
         return found.hexdigest()

@@ -3,7 +3,7 @@
 """`Folder`, `WebDataset`, `Parquet`, and `TFRecord` write the items of a shard.
 
 An output is a value. Its method `open` returns a `Writer` for one shard in one worker. A writer gets the items in the
-order in which they finish. Only a writer of Parquet keeps some of them in memory.
+order in which they finish. Only a writer of Parquet keeps some of them in memory, up to 32 MiB.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import IO, Any, Dict, List, Optional, Union, cast
 
 from .._errors import ArgumentError
-from ._items import Item
+from ._items import Item, is_missing
 
 
 class Writer:
@@ -74,14 +74,20 @@ def metadata(item: Item) -> Dict[str, Any]:
     A column with the name of a member of the record, such as "width", becomes "row_width".
     """
     record = item.record()
-    columns = {str(name): _finite(value) for name, value in item.row.items()}
+    columns = {str(name): value for name, value in item.row.items()}
     if columns.get("url") == item.url:
         del columns["url"]
-    return {**{f"row_{name}" if name in record else name: value for name, value in columns.items()}, **record}
+    names = {name: f"row_{name}" if name in record else name for name in columns}
+    found: Dict[str, Any] = finite({**{names[name]: value for name, value in columns.items()}, **record})
+    return found
 
 
-def _finite(value: Any) -> Any:
-    """Returns the value, or None for NaN and infinity, which JSON lacks. pandas uses NaN for missing values."""
+def finite(value: Any) -> Any:
+    """Returns the value with None for NaN and infinity, which JSON lacks. pandas uses NaN for missing values."""
+    if isinstance(value, dict):
+        return {name: finite(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(each) for each in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -145,11 +151,13 @@ class _TarWriter(Writer):
         self._tar = tarfile.open(fileobj=cast("IO[bytes]", self._file), mode="w", format=tarfile.GNU_FORMAT)
 
     def add(self, item: Item) -> None:
-        text = _json(metadata(item))
-        self._member(_data_name(item, "json", *([] if self._caption is None else ["txt"])), item.data)
-        self._member(f"{item.key}.json", text)
+        members = {_data_name(item, "json", *([] if self._caption is None else ["txt"])): item.data}
+        members[f"{item.key}.json"] = _json(metadata(item))
         if self._caption is not None:
-            self._member(f"{item.key}.txt", str(item.row.get(self._caption) or "").encode("utf-8", "replace"))
+            caption = item.row.get(self._caption)
+            members[f"{item.key}.txt"] = b"" if is_missing(caption) else str(caption).encode("utf-8", "replace")
+        for name, data in members.items():
+            self._member(name, data)
 
     def _member(self, name: str, data: bytes) -> None:
         member = tarfile.TarInfo(name)
@@ -217,7 +225,8 @@ class _FolderWriter(Writer):
 class Parquet(Output):
     """A Parquet file for each shard, with the columns key, url, type, http_status, ms, data, and metadata (JSON).
 
-    Needs pyarrow. ``group``: the maximum number of rows in a row group, which is kept in memory (default: 100)
+    Needs pyarrow. ``group``: the maximum number of rows in a row group, which is kept in memory (default: 100). A row
+    group also ends when its data reaches 32 MiB
     """
 
     group: int = 100
@@ -240,12 +249,22 @@ def _pyarrow() -> Any:
     return pyarrow
 
 
+#: The size of the data in memory after which a row group is written.
+_GROUP_BYTES = 32 * 1024 * 1024
+
+
+def _valid(text: str) -> str:
+    """Returns the text with "?" for surrogates, which Parquet refuses."""
+    return text.encode("utf-8", "replace").decode()
+
+
 class _ParquetWriter(Writer):
     def __init__(self, folder: str, shard: str, group: int) -> None:
         self._arrow = arrow = _pyarrow()
         self._name = f"{shard}.parquet"
         self._group = group
         self._rows: List[Dict[str, Any]] = []
+        self._held = 0
         self._schema = arrow.schema([
             ("key", arrow.string()), ("url", arrow.string()), ("type", arrow.string()), ("http_status", arrow.int32()),
             ("ms", arrow.int64()), ("data", arrow.binary()), ("metadata", arrow.string()),
@@ -254,18 +273,20 @@ class _ParquetWriter(Writer):
         self._writer = arrow.parquet.ParquetWriter(arrow.PythonFile(self._file, mode="w"), self._schema)
 
     def add(self, item: Item) -> None:
-        record = item.record()
+        status = None if item.http_status is None else int(item.http_status)
         self._rows.append({
-            "key": item.key, "url": item.url, "type": item.type, "http_status": item.http_status,
-            "ms": record.get("ms"), "data": item.data, "metadata": metadata_text(item),
+            "key": item.key, "url": _valid(item.url), "type": _valid(item.type), "http_status": status,
+            "ms": item.record().get("ms"), "data": item.data, "metadata": metadata_text(item),
         })  # fmt: skip
-        if len(self._rows) >= self._group:
+        self._held += len(item.data)
+        if len(self._rows) >= self._group or self._held >= _GROUP_BYTES:
             self._flush()
 
     def _flush(self) -> None:
         if self._rows:
             self._writer.write_table(self._arrow.Table.from_pylist(self._rows, self._schema))
             self._rows = []
+            self._held = 0
 
     def finish(self) -> Dict[str, Dict[str, Any]]:
         self._flush()

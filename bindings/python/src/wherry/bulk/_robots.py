@@ -15,7 +15,7 @@ import time
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any, Awaitable, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
-from urllib.parse import quote_from_bytes, unquote_to_bytes, urljoin, urlsplit
+from urllib.parse import quote_from_bytes, unquote_to_bytes, urlsplit
 
 from .. import WherryError
 from ._items import ItemError
@@ -137,12 +137,29 @@ def _encoded(text: str, kept: str, special: str) -> str:
     )
 
 
+def _without_dots(path: str) -> str:
+    """Removes the dot segments of an absolute path (RFC 3986, section 5.2.4).
+
+    `urllib.parse.urljoin` cannot: it takes "//a" for a host.
+    """
+    kept: List[str] = []
+    parts = path.split("/")[1:]
+    for part in parts:
+        if part == "..":
+            kept[-1:] = []
+        elif part != ".":
+            kept.append(part)
+    if parts[-1] in (".", ".."):
+        kept.append("")
+    return "/" + "/".join(kept)
+
+
 def path_of(url: str) -> str:
     """Returns the path and query of a URL as rules are compared with it, without dot segments."""
     parts = urlsplit(url)
     path = _canonical(parts.path or "/", is_pattern=False)
     if "/." in path:
-        path = urljoin("http://a/", path)[len("http://a") :]
+        path = _without_dots(path)
     if "?" in url.partition("#")[0]:
         path += _canonical("?" + parts.query, is_pattern=False)
     # The end of a longer path is replaced by a character that no pattern has.

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import itertools
 import os
 import time
@@ -16,7 +17,7 @@ from .. import __version__
 from .._errors import ArgumentError, StateError, brief, check_plain_function
 from . import _engines, _sources, _steps
 from ._dry_run import DryRun, sampled, try_sample
-from ._items import Shard
+from ._items import Shard, has_address
 from ._outputs import Output
 from ._progress import Progress, Watch, watch
 from ._report import write_report
@@ -233,6 +234,9 @@ def _process(
                 continue
             shard, outcome = ended
             if isinstance(outcome, str):
+                # The last worker may have ended after it had published the shard.
+                outcome = store.receipt(shard.name) or outcome
+            if isinstance(outcome, str):
                 result.failed_shards[shard.name] = outcome
             else:
                 result.shards += 1
@@ -255,20 +259,35 @@ def _check_count(store: Store, seen: int) -> None:
 
 def _identity(value: Any) -> str:
     """Returns a text that is the same for equal steps or outputs, whatever the path of the output."""
-    names = [name for name in vars(value) if name not in ("path", "headers", "retries")]
-    return f"{type(value).__name__}({', '.join(f'{name}={_named(getattr(value, name))}' for name in names)})"
+    values = {name: each for name, each in vars(value).items() if name not in ("path", "headers", "retries")}
+    if isinstance(value, Upload):
+        values["fields"] = _hidden(repr(value.fields))
+    return f"{type(value).__name__}({', '.join(f'{name}={_named(each)}' for name, each in values.items())})"
 
 
 def _named(value: Any) -> str:
+    """Returns a text that is the same in each run, without addresses of objects and secrets of URLs."""
     if isinstance(value, functools.partial):
-        return f"partial({_named(value.func)}, {value.args}, {value.keywords})"
+        return f"partial({_named(value.func)}, {_named(value.args)}, {_named(value.keywords)})"
+    if isinstance(value, (list, tuple)):
+        return f"{type(value).__name__}({', '.join(map(_named, value))})"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_named(name)}: {_named(each)}' for name, each in value.items())}}}"
     if isinstance(value, str) and "://" in value:
         scheme, _, rest = value.partition("://")
+        rest, mark, query = rest.partition("?")
         host, slash, path = rest.partition("/")
-        return repr(f"{scheme}://{host.rpartition('@')[2]}{slash}{path}")  # without a password
-    if callable(value):
-        return f"{getattr(value, '__module__', '')}:{getattr(value, '__qualname__', value)}"
+        return repr(f"{scheme}://{host.rpartition('@')[2]}{slash}{path}{mark}{query and _hidden(query)}")
+    if callable(value) and hasattr(value, "__qualname__"):
+        return f"{getattr(value, '__module__', '')}:{value.__qualname__}"
+    if has_address(value):
+        return f"{type(value).__module__}:{type(value).__qualname__}"
     return repr(value)
+
+
+def _hidden(secret: str) -> str:
+    """Returns a digest in place of a text that may be secret."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _identities(steps: Sequence[Any]) -> List[str]:

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from .. import AsyncClient, Compression, Image, Timeout, WherryError
 from .._errors import ArgumentError, brief
-from ._items import Item, ItemError
+from ._items import Item, ItemError, is_missing
 from ._limits import HostGate
 from ._robots import Robots, Rules, fetch_rules
 
@@ -38,6 +38,15 @@ class Workbench:
     robots: Robots
     threads: ThreadPoolExecutor
     job: str
+
+    def pausing(self, host: str) -> Callable[..., None]:
+        """Returns a function for ``on_retry=`` that pauses the host if an error has Retry-After."""
+
+        def pause(error: WherryError, _: int = 0) -> None:
+            if error.retry_after is not None:
+                self.gate.pause(host, error.retry_after)
+
+        return pause
 
     async def in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Runs a function in a thread, so that requests continue."""
@@ -113,10 +122,7 @@ class Download(Step):
     async def run(self, item: Item, bench: Workbench) -> None:
         host = host_of(item.url)
         loop = asyncio.get_running_loop()
-
-        def pause(error: WherryError, _: int = 0) -> None:
-            if error.retry_after is not None:
-                bench.gate.pause(host, error.retry_after)
+        pause = bench.pausing(host)
 
         async def check(url: str) -> None:
             await bench.robots.check(url, lambda site: self._rules(site, bench))
@@ -152,11 +158,7 @@ class Download(Step):
 
     async def _rules(self, site: str, bench: Workbench) -> Tuple[float, Rules]:
         """Downloads the robots.txt of a site."""
-
-        def pause(error: WherryError, _: int = 0) -> None:
-            if error.retry_after is not None:
-                bench.gate.pause(host_of(site), error.retry_after)
-
+        pause = bench.pausing(host_of(site))
         return await fetch_rules(
             site, bench.client, self.user_agent_token, max_retries=self.retries, on_retry=pause
         )  # fmt: skip
@@ -210,8 +212,11 @@ class Check(Step):
     def __post_init__(self) -> None:
         if isinstance(self.types, str):
             object.__setattr__(self, "types", (self.types,))
-        if self.digest is not None and self.digest not in hashlib.algorithms_guaranteed:
-            raise ArgumentError(f"Check(digest=) must be a hashlib algorithm, not {brief(self.digest)}", "bad_value")
+        fixed = {name for name in hashlib.algorithms_guaranteed if not name.startswith("shake_")}
+        if self.digest is not None and self.digest not in fixed:
+            raise ArgumentError(
+                f"Check(digest=) must be a hashlib algorithm of fixed length, not {brief(self.digest)}", "bad_value"
+            )
 
     async def run(self, item: Item, bench: Workbench) -> None:
         count = len(item.data)
@@ -220,7 +225,7 @@ class Check(Step):
         if self.types:
             self._check_type(item)
         expected = item.row.get(self.column or self.digest or "")
-        if self.digest is not None and expected:
+        if self.digest is not None and not is_missing(expected):
             found = hashlib.new(self.digest, item.data).hexdigest()
             if found != str(expected).strip().lower():
                 raise ItemError("checksum", f"the {self.digest} digest is {found}, not {expected}")
@@ -287,7 +292,8 @@ class Resize(Step):
 class Upload(Step):
     """Sends each item to a server, as a file of a multipart form.
 
-    If a worker dies after the request, another one repeats the upload with the same ``Idempotency-Key``.
+    If a worker dies after the request, another one repeats the upload with the same ``Idempotency-Key``. The uploads of
+    one item have different keys. Retry-After of a response pauses the host, as for downloads.
 
     ``url``       the URL of the form
     ``fields``    other fields of the form
@@ -308,14 +314,25 @@ class Upload(Step):
 
     async def run(self, item: Item, bench: Workbench) -> None:
         name = f"{item.key}.{item.extension}"
-        values = {**self.fields, **{column: str(item.row.get(column, "")) for column in self.columns}}
-        async with bench.gate.turn(host_of(self.url)):
+        columns = {column: item.row.get(column) for column in self.columns}
+        texts = {column: "" if is_missing(value) else str(value) for column, value in columns.items()}
+        item.uploads += 1
+        key = f"{bench.job}-{item.key}" + (f"-{item.uploads}" if item.uploads > 1 else "")
+        host = host_of(self.url)
+        pause = bench.pausing(host)
+        async with bench.gate.turn(host):
             response = await bench.uploads.post(
-                self.url, data=values, files={self.file_field: (name, item.data, item.type or "application/octet-stream")},
-                headers={"Idempotency-Key": f"{bench.job}-{item.key}", **self.headers},
+                self.url, data={**self.fields, **texts},
+                files={self.file_field: (name, item.data, item.type or "application/octet-stream")},
+                headers={"Idempotency-Key": key, **self.headers}, on_retry=pause,
                 max_retries=self.retries, retry_unsafe_methods=True, accept_status_range=range(200, 300),
             )  # fmt: skip
-        response.raise_for_status()
+        try:
+            response.raise_for_status()
+        except WherryError as error:
+            pause(error)
+            raise
+        bench.gate.succeeded(host)
         item.fields["upload_status"] = response.status_code
 
 

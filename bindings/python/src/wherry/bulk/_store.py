@@ -201,9 +201,19 @@ class Store:
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
-            # The place has the folder of a shard whose receipt was deleted.
-            shutil.rmtree(place)
-            os.rename(source, place)
+            self._replace(source, place)
+
+    def _replace(self, source: str, place: str) -> None:
+        """Moves the folder of a shard to the place of an older one, whose receipt was deleted."""
+        descriptor = os.open(self._attempts, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            # Another process may do the same, and must not delete the folder that this one has moved.
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if os.path.isdir(source):
+                shutil.rmtree(place, ignore_errors=True)
+                os.rename(source, place)
+        finally:
+            os.close(descriptor)
 
 
 class Attempt:

@@ -16,7 +16,7 @@ from .. import WherryError
 from ._coordination import Exchange
 from ._items import Item, ItemError, Shard
 from ._limits import HostGate, HostRefused, Shares, Wanted
-from ._outputs import Output, Writer
+from ._outputs import Output, Writer, finite
 from ._robots import Robots, cache_of
 from ._statistics import Statistics
 from ._steps import Download, Map, Step, Workbench
@@ -38,6 +38,10 @@ class Job:
     concurrency: int = 64
     threads: int = 1
     held_bytes: int = 256 * 1024 * 1024
+
+
+#: The errors of metadata that JSON cannot represent.
+_UNWRITABLE = (TypeError, ValueError, OverflowError, RecursionError)
 
 
 def process(job: Job, shard: Shard, exchange: Exchange) -> Receipt:
@@ -212,15 +216,24 @@ class ShardRun:
         if item.failure is None:
             try:
                 self._writer.add(item)
-            except (TypeError, ValueError, OverflowError) as error:  # metadata that JSON cannot represent
+            except _UNWRITABLE as error:
                 item.fail("output", "exception", _sentence(error))
-        self._log.write(json.dumps(item.record(), default=str) + "\n")
+        self._note(item)
         self.statistics.count(item)
         self._hold(-held)
         item.data = b""
 
+    def _note(self, item: Item, **more: Any) -> None:
+        """Writes the line of an item to the log."""
+        try:
+            line = json.dumps({**finite(item.record()), **more}, default=str)
+        except _UNWRITABLE:
+            item.fields = {str(name): str(value) for name, value in item.fields.items()}
+            line = json.dumps({**item.record(), **more}, default=str)
+        self._log.write(line + "\n")
+
     def _drop(self, item: Item) -> None:
-        self._log.write(json.dumps({**item.record(), "dropped": True}, default=str) + "\n")
+        self._note(item, dropped=True)
         self.statistics.drop(item)
         self._hold(-len(item.data))
         item.data = b""

@@ -11,11 +11,13 @@ import asyncio
 import pickle
 import signal
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
+from typing import Union
 
 from ..._errors import WherryError
 from .._coordination import Reply, Report
+from .._store import Receipt
 from .._work import process
 from . import prepared
 
@@ -33,16 +35,16 @@ def main() -> None:
         connection.send(("failed", f"the steps cannot be imported: {type(error).__name__}: {error}. {advice}"))
         return
 
-    lock = threading.Lock()
+    # With one thread, no exchange can overtake another, even one that was cancelled.
+    exchanges = ThreadPoolExecutor(1)
 
     def ask(worker: str, report: Report) -> Reply:
-        with lock:  # The last exchange of a shard may overtake one that was cancelled.
-            connection.send(("exchange", (worker, report)))
-            reply: Reply = connection.recv()
+        connection.send(("exchange", (worker, report)))
+        reply: Reply = connection.recv()
         return reply
 
     async def exchange(worker: str, report: Report) -> Reply:
-        return await asyncio.get_running_loop().run_in_executor(None, ask, worker, report)
+        return await asyncio.get_running_loop().run_in_executor(exchanges, ask, worker, report)
 
     try:
         connection.send(("versions", prepared(job.steps)))
@@ -55,13 +57,13 @@ def main() -> None:
         except EOFError:
             return
         try:
-            outcome = process(job, shard, exchange)
+            outcome: Union[Receipt, str] = process(job, shard, exchange)
         except (EOFError, BrokenPipeError, ConnectionResetError):
             return
         except Exception as error:
-            connection.send(("outcome", f"{type(error).__name__}: {error}"))
-        else:
-            connection.send(("outcome", outcome))
+            outcome = f"{type(error).__name__}: {error}"
+        # After an exchange that was cancelled.
+        exchanges.submit(connection.send, ("outcome", outcome)).result()
 
 
 if __name__ == "__main__":
