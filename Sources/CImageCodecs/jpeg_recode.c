@@ -84,6 +84,8 @@ static void prepare_coefficients(cimage_recoder *recoder, cimage_jpeg_decoder *d
   j_compress_ptr to = &recoder->codec;
   prepare(recoder, decoder, options);
   jpeg_copy_critical_parameters(&decoder->codec, to);
+  /* libjpeg would add a marker, with which decoders take the ink for inverted. */
+  if (to->jpeg_color_space == JCS_CMYK) to->write_Adobe_marker = decoder->codec.saw_Adobe_marker;
   to->optimize_coding = options->optimize;
   to->mem->max_memory_to_use = decoder->codec.mem->max_memory_to_use;
   if (options->density_x > 0 && options->density_y > 0 && options->density_unit <= 2) {

@@ -183,6 +183,9 @@ final class Decoder: RowSource {
         pixels = cimage_pixels(UInt32(bitPattern: header.natural))
         width = Int(header.width)
         height = Int(header.height)
+        guard width == image.info.width, height == image.info.height else {
+            throw .badImage("The image changed while it was read.")
+        }
     }
 
     /// Opens a JPEG or PNG whose bytes `feed` adds. Until the progress has the header, the properties

@@ -8,8 +8,8 @@ extension EXIF {
     /// Returns `nil` for a malformed block, in which an old value could remain.
     func edited(_ edits: MetadataEdits) -> EXIF? {
         guard !edits.isEmpty else { return self }
-        var block: EXIF? = self
-        if let decimals = edits.locationDecimals { block = withRoundedLocation(decimals) }
+        var block = withoutCopies()
+        if let decimals = edits.locationDecimals { block = block?.withRoundedLocation(decimals) }
         guard var block, block.isRegular else { return nil }
         block.removeTimes(edits.removedGPSTags)
         guard block.setDetails(edits.removedTags, edits.detailTexts) else { return nil }
@@ -264,7 +264,7 @@ extension EXIF {
 
     /// Returns where the value of an entry is stored outside the entry, inside the block and after the
     /// header; `nil` for a short or invalid value.
-    private func storedValue(_ entry: Int) -> Range<Int>? {
+    func storedValue(_ entry: Int) -> Range<Int>? {
         guard let type = u16(entry + 2), let size = Self.valueSizes[type],
             let count = u32(entry + 4), count * size > 4, let start = u32(entry + 8),
             start >= Self.headerSize, count * size <= bytes.count - start

@@ -12,6 +12,8 @@ struct EXIF {
         static let orientation = 0x0112
         static let exifDirectory = 0x8769
         static let gpsDirectory = 0x8825
+        /// XMP, and the resources of Photoshop, which can contain copies of EXIF and XMP.
+        static let copies: Set<Int> = [0x02BC, 0x8649]
     }
 
     /// Returns `nil` if the bytes do not start with a TIFF header.
@@ -84,8 +86,7 @@ struct EXIF {
     /// could remain in it, and a large one would take quadratic time.
     func withoutGPS() -> EXIF? {
         let (directories, isWhole) = walk()
-        guard isWhole else { return nil }
-        var clean = self
+        guard isWhole, var clean = withoutCopies() else { return nil }
         // Values may overlap, but a valid block uses each byte once.
         var room = 2 * bytes.count
         for directory in directories {
@@ -100,6 +101,30 @@ struct EXIF {
             clean.remove(place, of: directory)
         }
         return clean.hasGPS ? nil : clean
+    }
+
+    /// Returns the block without XMP and without resources of Photoshop, which can repeat its fields.
+    ///
+    /// Returns `nil` for a block with more entries than the limit, or with many large copies.
+    func withoutCopies() -> EXIF? {
+        var clean = self
+        // As in `withoutGPS`.
+        var room = 2 * bytes.count
+        for directory in directories {
+            guard clean.entries(directory).underestimatedCount <= Self.mostEntries else {
+                return nil
+            }
+            while let entry = clean.entries(directory).first(where: {
+                clean.u16($0).map(Tag.copies.contains) ?? false
+            }) {
+                if let place = clean.storedValue(entry) {
+                    room -= clean.zero(place.lowerBound, place.count)
+                    guard room >= 0 else { return nil }
+                }
+                clean.remove(entry, of: directory)
+            }
+        }
+        return clean
     }
 
     // MARK: Directories

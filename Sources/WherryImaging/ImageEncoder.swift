@@ -132,7 +132,7 @@ struct EncodedJob {
             }
         }
         try image.checkFrames(compression.animated, wanted: "send")
-        if isTurnedOnly(pipeline), let turned = try turn(pipeline),
+        if isTurnedOnly(pipeline), let turned = turn(pipeline),
             turned.bytes.count <= compression.maxBytes ?? .max
         {
             return .done(try complete(turned, keepsSize))
@@ -196,7 +196,20 @@ struct EncodedJob {
             && compression.keepsPixels
     }
 
-    private func turn(_ pipeline: Pipeline) throws(ImagingError) -> Pipeline.Result? {
+    /// Turns a JPEG without loss. Returns `nil` if this is not possible: the coefficients need more memory
+    /// than the pixels, and libjpeg copies fewer kinds of JPEG than it decodes. If the image is damaged,
+    /// the decoder says how.
+    private func turn(_ pipeline: Pipeline) -> Pipeline.Result? {
+        do throws(ImagingError) {
+            return try turnedCoefficients(pipeline)
+        } catch {
+            return nil
+        }
+    }
+
+    private func turnedCoefficients(
+        _ pipeline: Pipeline
+    ) throws(ImagingError) -> Pipeline.Result? {
         let decoder = try Decoder(image, limits)
         var pipeline = pipeline
         pipeline.orientation = turns ? info.orientation : 1

@@ -11,6 +11,8 @@ struct JPEGMetadataFilter {
     /// The block that replaces the file's first one; `nil` if that is removed.
     private let keptEXIF: [UInt8]?
     private let keepsXMP: Bool
+    /// Whether all segments stay that continue a long XMP packet.
+    private let keepsXMPExtensions: Bool
 
     init(
         _ layout: JPEGLayout, _ input: ImageInput, _ rules: MetadataRules
@@ -24,11 +26,17 @@ struct JPEGMetadataFilter {
         var speaksOfPlaces = false
         if rules.kept == .noGPS {
             for segment in layout.segments where segment.kind == .xmp {
-                let packet = try layout.payload(segment, input)
-                speaksOfPlaces = speaksOfPlaces || XMP.mentionsGPS(packet)
+                let packet = Self.packet(try layout.payload(segment, input))
+                speaksOfPlaces = speaksOfPlaces || XMP.mayMentionGPS(packet)
             }
         }
         keepsXMP = rules.kept == .all || (rules.kept == .noGPS && !speaksOfPlaces)
+        keepsXMPExtensions = try Self.keepsXMPExtensions(layout, input, rules)
+    }
+
+    /// Returns the XMP packet of a segment.
+    private static func packet(_ payload: [UInt8]) -> [UInt8] {
+        Array(payload.dropFirst(JPEGLayout.xmpName.utf8CodeUnitCount))
     }
 
     func verdict(
@@ -38,7 +46,7 @@ struct JPEGMetadataFilter {
         case .image, .adobe: return .keep
         case .icc: return rules.kept == .none ? .drop : .keep
         case .xmp: return keepsXMP ? try xmpVerdict(on: segment) : .drop
-        case .xmpExtension: return try keepsExtensions() ? .keep : .drop
+        case .xmpExtension: return keepsXMPExtensions ? .keep : .drop
         case .mpf: return rules.keepsUnread ? .keep : .drop
         case .jfxx: return rules.keepsMost ? .keep : .drop
         case .other:
@@ -75,16 +83,22 @@ struct JPEGMetadataFilter {
     ) throws(ImagingError) -> MetadataRules.Verdict {
         let name = UnsafeBufferPointer(
             start: JPEGLayout.xmpName.utf8Start, count: JPEGLayout.xmpName.utf8CodeUnitCount)
-        let packet = Array(try layout.payload(segment, input).dropFirst(name.count))
+        let packet = Self.packet(try layout.payload(segment, input))
         guard case .replace(let bytes) = rules.xmp(packet) else { return rules.xmp(packet) }
         return .replace(Self.segment(0xE1, Array(name) + bytes))
     }
 
-    /// Whether all segments stay that continue a long XMP packet.
-    private func keepsExtensions() throws(ImagingError) -> Bool {
+    /// The maximum size of a long XMP packet that is searched for edited fields. Longer ones are removed.
+    private static let longestExtension = 16 << 20
+
+    private static func keepsXMPExtensions(
+        _ layout: JPEGLayout, _ input: ImageInput, _ rules: MetadataRules
+    ) throws(ImagingError) -> Bool {
         guard rules.keepsUnread, !rules.edits.isEmpty else { return rules.keepsUnread }
+        let parts = layout.segments.filter { $0.kind == .xmpExtension }
+        guard parts.reduce(0, { $0 + $1.range.count }) <= longestExtension else { return false }
         var text: [UInt8] = []
-        for segment in layout.segments where segment.kind == .xmpExtension {
+        for segment in parts {
             // The name, a checksum of 32 bytes, the length of the packet, and an offset come first.
             text += try layout.payload(segment, input).dropFirst(35 + 32 + 8)
         }
@@ -94,7 +108,9 @@ struct JPEGMetadataFilter {
     private func otherVerdict(
         on segment: JPEGLayout.Segment
     ) throws(ImagingError) -> MetadataRules.Verdict {
-        guard segment.code == 0xED, !rules.edits.isEmpty else { return .keep }
+        guard segment.code == 0xED, rules.kept == .noGPS || !rules.edits.isEmpty else {
+            return .keep
+        }
         let payload = try layout.payload(segment, input)
         let name = UnsafeBufferPointer(
             start: PhotoshopResources.name.utf8Start,

@@ -48,8 +48,7 @@ struct LosslessRewrite {
             }
         }
         // Additional images, videos and their locations may follow the end.
-        let tail = layout.segments.last?.range.upperBound ?? 2
-        keep(tail..<(rules.keepsUnread ? input.count : end))
+        if rules.keepsUnread { keep(last..<input.count) } else { keep(end - 2..<end) }
     }
 
     // MARK: PNG
@@ -62,6 +61,7 @@ struct LosslessRewrite {
         let exif = try layout.exif(input)
         let wanted = try rules.exif(exif, for: .png)?.bytes
         var pending = wanted == exif?.bytes ? nil : wanted
+        let xmp = try layout.xmpChunk(input)
         for chunk in layout.chunks {
             if chunk.type == "IDAT", let bytes = pending {
                 pieces.append(.bytes(PNGLayout.chunk("eXIf", bytes)))
@@ -72,10 +72,14 @@ struct LosslessRewrite {
                 let isLookedAt =
                     chunk.range == layout.first("eXIf")?.range
                     || rules.kept == .all && rules.edits.isEmpty
-                if wanted != nil, wanted == exif?.bytes, isLookedAt { keep(chunk.range) }
+                let isUnread = exif == nil && wanted == nil && rules.kept == .all
+                if wanted == exif?.bytes, isLookedAt, exif != nil || isUnread && rules.edits.isEmpty
+                {
+                    keep(chunk.range)
+                }
                 continue
             }
-            switch try Self.verdict(on: chunk, input, rules) {
+            switch try Self.verdict(on: chunk, xmp, input, rules) {
             case .keep: keep(chunk.range)
             case .drop: break
             case .replace(let bytes): pieces.append(.bytes(bytes))
@@ -96,9 +100,10 @@ struct LosslessRewrite {
         // Unknown critical chunks too: a decoder would have to reject the new file.
         let isAncillary = { (type: String) in type.utf8.first.map { $0 & 0x20 != 0 } ?? false }
         var all: [UInt8] = []
+        let xmp = try layout.xmpChunk(input)
         for chunk in layout.chunks
         where isAncillary(chunk.type) && !gone.contains(chunk.type) && chunk.range.count < 1 << 20 {
-            switch try verdict(on: chunk, input, rules) {
+            switch try verdict(on: chunk, xmp, input, rules) {
             case .keep: all += try input.copy(chunk.range)
             case .drop: break
             case .replace(let bytes): all += bytes
@@ -107,9 +112,10 @@ struct LosslessRewrite {
         return all
     }
 
-    /// Decides about a chunk other than EXIF.
+    /// Decides about a chunk other than EXIF. `xmp` is the first chunk with XMP.
     private static func verdict(
-        on chunk: PNGLayout.Chunk, _ input: ImageInput, _ rules: MetadataRules
+        on chunk: PNGLayout.Chunk, _ xmp: PNGLayout.Chunk?, _ input: ImageInput,
+        _ rules: MetadataRules
     ) throws(ImagingError) -> MetadataRules.Verdict {
         guard try keeps(chunk, input, rules.kept) else { return .drop }
         guard ["iTXt", "zTXt", "tEXt", "tIME"].contains(chunk.type) else { return .keep }
@@ -119,8 +125,10 @@ struct LosslessRewrite {
         if rules.edits.removesText(keyword: String(decoding: keyword, as: UTF8.self)) {
             return .drop
         }
-        guard chunk.type == "iTXt", keyword.elementsEqual(XMP.keyword.dropLast()) else {
-            return .keep
+        guard keyword.elementsEqual(XMP.keyword.dropLast()) else { return .keep }
+        // One packet is allowed, in an iTXt chunk. Others could contradict it after a change.
+        guard chunk.range == xmp?.range else {
+            return rules.edits.isEmpty && rules.orientation == nil ? .keep : .drop
         }
         guard let packet = try XMP.text(chunk, input) else {
             return rules.edits.isEmpty ? .keep : .drop
@@ -144,10 +152,11 @@ struct LosslessRewrite {
             case .none, .icc: return false
             case .all: return true
             case .noGPS:
-                // XMP may be compressed, and "Raw profile type" texts may contain EXIF: both may
-                // hold locations. Plain texts stay.
-                let head = try input.copy(chunk.data.prefix(80))
-                return chunk.type == "tEXt" && !head.starts(with: "Raw profile".utf8)
+                // Compressed texts and XMP may hold locations. Plain texts stay, except those that
+                // programs use for EXIF and its fields.
+                let keyword = try input.copy(chunk.data.prefix(80)).prefix { $0 != 0 }
+                return chunk.type == "tEXt"
+                    && !MetadataEdits.mayHoldLocation(String(decoding: keyword, as: UTF8.self))
             }
         default:
             // An unknown critical chunk is part of the image.

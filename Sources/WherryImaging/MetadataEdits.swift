@@ -94,9 +94,7 @@ package struct MetadataEdits: Hashable, Sendable {
                 return true
             }
         }
-        guard locationDecimals != nil else { return false }
-        let lower = name.lowercased()
-        return ["gps", "latitude", "longitude", "longtitude"].contains { lower.contains($0) }
+        return locationDecimals != nil && Self.namesPlace(name.lowercased())
     }
 
     /// The names of the properties of XMP that repeat the edited fields.
@@ -114,11 +112,23 @@ package struct MetadataEdits: Hashable, Sendable {
         texts.keys.reduce(into: []) { $0.formUnion($1.datasets) }
     }
 
+    /// Whether a text of a PNG with this keyword can contain a location: ImageMagick stores EXIF, IPTC,
+    /// XMP, and single fields of EXIF in texts.
+    static func mayHoldLocation(_ keyword: String) -> Bool {
+        let lower = keyword.lowercased()
+        return lower.hasPrefix("raw profile") || lower == "xml:com.adobe.xmp" || namesPlace(lower)
+    }
+
+    /// Whether the name of a field, in lower case, is that of a location.
+    private static func namesPlace(_ lower: String) -> Bool {
+        ["gps", "latitude", "longitude", "longtitude"].contains { lower.contains($0) }
+    }
+
     /// Whether a text of a PNG repeats a field that is edited.
     func removesText(keyword: String) -> Bool {
         let lower = keyword.lowercased()
-        // Versions of ImageMagick store EXIF, IPTC, and XMP in such texts.
-        if !isEmpty, lower.hasPrefix("raw profile type") { return true }
+        if !isEmpty, lower.hasPrefix("raw profile") { return true }
+        if locationDecimals != nil, Self.namesPlace(lower) { return true }
         if isRemoved(.takenAt), lower.hasPrefix("date:") { return true }
         return texts.keys.contains { $0.keywords.contains(lower) }
     }

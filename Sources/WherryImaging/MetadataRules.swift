@@ -43,20 +43,20 @@ struct MetadataRules {
     /// The maximum size of a block in a PNG. Longer ones are not read.
     static let longestInPNG = 1 << 20
 
-    /// Returns the block for a result; `nil` if it has none.
+    /// Returns the block for a result; `nil` if it has none. Of a block that is too large for the format,
+    /// only the orientation stays.
     ///
-    /// - Throws: `does_not_fit` if the edits make the block too large.
+    /// - Throws: `does_not_fit` if there are edits, and the block with them is too large.
     func exif(_ exif: EXIF?, for format: ImageFormat) throws(ImagingError) -> Block? {
         guard let block = exifOfAnySize(exif) else { return nil }
         let most = format == .png ? Self.longestInPNG : Self.longestInJPEG
-        guard edits.isEmpty || block.bytes.count <= most else {
-            throw ImagingError(
-                .limit, "does_not_fit",
-                "The EXIF metadata with the new texts have \(block.bytes.count) bytes, but "
-                    + "\(format == .png ? "a PNG" : "a JPEG") holds at most \(most). Shorten the texts, "
-                    + "or keep less metadata.")
-        }
-        return block
+        guard block.bytes.count > most else { return block }
+        guard !edits.isEmpty else { return new }
+        throw ImagingError(
+            .limit, "does_not_fit",
+            "The EXIF metadata with the new texts have \(block.bytes.count) bytes, but "
+                + "\(format == .png ? "a PNG" : "a JPEG") holds at most \(most). Shorten the texts, "
+                + "or keep less metadata.")
     }
 
     private func exifOfAnySize(_ exif: EXIF?) -> Block? {

@@ -103,13 +103,22 @@ struct PNGLayout {
 
     func exif(_ input: ImageInput) throws(ImagingError) -> EXIF? {
         guard let chunk = first("eXIf"), chunk.data.count <= 1 << 20 else { return nil }
-        return EXIF(try input.copy(chunk.data))
+        let bytes = try input.copy(chunk.data)
+        // The prefix of JPEG, which some programs write in a PNG too.
+        let prefix = Array("Exif\0\0".utf8)
+        return EXIF(bytes.starts(with: prefix) ? Array(bytes.dropFirst(prefix.count)) : bytes)
     }
 
-    /// Returns the XMP packet of the first XMP text chunk.
+    /// Returns the XMP packet of the first XMP text chunk; `nil` if it cannot be read.
     func xmp(_ input: ImageInput) throws(ImagingError) -> XMP? {
+        guard let chunk = try xmpChunk(input) else { return nil }
+        return try XMP.text(chunk, input).map { XMP($0) }
+    }
+
+    /// Returns the first XMP text chunk. The others are never read: a file could have thousands.
+    func xmpChunk(_ input: ImageInput) throws(ImagingError) -> Chunk? {
         for chunk in chunks where chunk.type == "iTXt" {
-            if let text = try XMP.text(chunk, input) { return XMP(text) }
+            if try input.copy(chunk.data.prefix(XMP.keyword.count)) == XMP.keyword { return chunk }
         }
         return nil
     }

@@ -5,6 +5,11 @@ extension XMP {
     /// Whether a packet speaks of GPS anywhere, in any spelling.
     static func mentionsGPS(_ packet: [UInt8]) -> Bool { contains("gps", in: packet) }
 
+    /// Whether a packet speaks of GPS, or is in UTF-16 or UTF-32, which are not searched.
+    static func mayMentionGPS(_ packet: [UInt8]) -> Bool {
+        packet.contains(0) || mentionsGPS(packet)
+    }
+
     /// Whether bytes contain an ASCII text, in any case.
     static func contains(_ text: String, in bytes: [UInt8]) -> Bool {
         let wanted = text.lowercased().utf8.map { $0 }

@@ -326,3 +326,33 @@ def test_SEC_R11_randomly_changed_bytes_give_an_image_or_an_error() -> None:
         except wherry.ImageError:
             pass
     assert 0 < sound < 1500
+
+
+def test_U20_a_cmyk_jpeg_without_an_adobe_marker_is_turned_with_its_colors() -> None:
+    file = io.BytesIO()
+    Pillow.merge("CMYK", [Pillow.linear_gradient("L").resize((64, 64)) for _ in range(4)]).save(
+        file, "JPEG", quality=95
+    )
+    data = file.getvalue()
+    place = data.index(b"\xff\xee")
+    size = int.from_bytes(data[place + 2 : place + 4], "big") + 2
+    turned = data[:place] + data[place + size :]
+    exif = Pillow.Exif()
+    exif[0x0112] = 6
+    block = b"Exif\0\0" + exif.tobytes().removeprefix(b"Exif\0\0")
+    turned = turned[:2] + b"\xff\xe1" + (len(block) + 2).to_bytes(2, "big") + block + turned[2:]
+
+    image = wherry.Image(turned)
+    result = image.compress()
+
+    assert image.info.orientation == 6 and result.info.orientation == 1
+    assert result.compare(image).psnr > 40
+
+
+def test_U20_a_jpeg_whose_coefficients_need_more_memory_than_its_pixels_is_turned() -> None:
+    exif = Pillow.Exif()
+    exif[0x0112] = 6
+    file = io.BytesIO()
+    Pillow.linear_gradient("L").resize((1200, 800)).convert("RGB").save(file, "JPEG", quality=90, exif=exif)
+    result = wherry.Image(file.getvalue()).compress(max_memory_bytes=5_000_000)
+    assert result.info.upright_size == (800, 1200) and result.info.orientation == 1
