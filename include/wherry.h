@@ -1508,7 +1508,7 @@ typedef enum wherry_pixel_format {
 typedef enum wherry_metadata {
   WHERRY_METADATA_NONE = 1,
   WHERRY_METADATA_ICC = 2, /* default */
-  WHERRY_METADATA_NO_GPS = 3,
+  WHERRY_METADATA_NO_GPS = 3, /* all but the parts that contain a location, or may contain one */
   WHERRY_METADATA_ALL = 4
 } wherry_metadata;
 

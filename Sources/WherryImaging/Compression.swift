@@ -12,7 +12,8 @@ package struct Compression: Hashable, Sendable {
         case none = 1
         /// The ICC color profile.
         case icc = 2
-        /// Everything except locations: removes the GPS part of EXIF, and XMP that contains one.
+        /// Everything except locations: removes the GPS part of EXIF, XMP that contains a location, and parts
+        /// that may contain one, such as compressed texts and copies of EXIF.
         case noGPS = 3
         case all = 4
     }
