@@ -199,6 +199,17 @@ package struct ByteBuffer: ~Copyable {
         return append(start, bytes.count)
     }
 
+    /// Appends a part of contents of `expected` bytes. Reserves memory for the complete contents at most.
+    package mutating func append(_ bytes: UnsafeRawBufferPointer, of expected: Int) -> Bool {
+        let total = count + bytes.count
+        if total > capacity, total <= expected,
+            !reserve(Swift.min(expected, Swift.max(total, 2 * capacity)))
+        {
+            return false
+        }
+        return append(bytes)
+    }
+
     @inlinable
     package mutating func removeAll() { filled = 0 }
 

@@ -65,7 +65,9 @@ extension CurlEasy {
         case .collect(let limit):
             if let length, exchange.state.decoding == .none {
                 if length > limit { return tooLarge(exchange, limit) }
-                guard exchange.state.collected.reserve(Int(length)) else {
+                if !Self.grown.contains(length),
+                    !exchange.state.collected.reserve(Int(length))
+                {
                     return fail(
                         exchange, .noMemory, "Not enough memory for a body of \(length) bytes")
                 }
@@ -196,11 +198,17 @@ extension CurlEasy {
         return decode(nil, exchange)
     }
 
+    /// The lengths of bodies whose memory grows while they arrive, so that many slow responses need little.
+    /// Shorter bodies usually arrive at once. The memory of longer ones is mapped, and costs nothing
+    /// until it is used.
+    private static let grown: Range<Int64> = 16_385..<131_072
+
     private func store(_ bytes: UnsafeRawBufferPointer, _ exchange: Exchange) -> Bool {
         switch exchange.state.disposition {
         case .collect(let limit):
             if exchange.received > limit { return tooLarge(exchange, limit) }
-            guard exchange.state.collected.append(bytes) else {
+            let length = exchange.state.decoding == .none ? head.length ?? 0 : 0
+            guard exchange.state.collected.append(bytes, of: Int(length)) else {
                 return fail(exchange, .noMemory, "Not enough memory for the body")
             }
             if exchange.request.sharesBody && !exchange.state.isListed {
