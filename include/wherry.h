@@ -2565,8 +2565,9 @@ typedef struct wherry_image_usage {
  * `bad_method` unless the request is a GET, `bad_parameters` if it has a body.
  *
  * Loads with hooks from wherry_client_set_hooks share requests, and one of them receives the HOOK
- * events. A load with hooks from wherry_request_set_hooks shares neither its request nor its image,
- * unless HOOKS_KEY says which loads have the same hooks. */
+ * events. If it is cancelled before it answers, the hook's default applies. A load with hooks from
+ * wherry_request_set_hooks shares neither its request nor its image, unless HOOKS_KEY says which
+ * loads have the same hooks. */
 wherry_status wherry_client_load_image(wherry_client *client, const wherry_request *request,
     const char *url, wherry_pixel_format format, const wherry_compression *compression,
     wherry_queue *queue, void *user_data, wherry_transfer **out_transfer);

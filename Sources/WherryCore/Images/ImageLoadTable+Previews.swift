@@ -58,12 +58,13 @@ extension ImageLoadTable {
                 $0.reason = error.reason
             }
         }
-        let actions = handle(load, .preview(.decoded(track, outcome)))
+        var actions = handle(load, .preview(.decoded(track, outcome)))
         if let preview, actions.contains(.preview(.deliver(track.target))) {
             for member in members(of: load)
             where member.wantsPreviews && member.target == track.target {
                 member.emit(.preview(preview))
             }
+            actions += handle(load, .preview(.delivered(track)))
         }
         perform(actions, of: load)
     }

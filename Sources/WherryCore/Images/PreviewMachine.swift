@@ -32,6 +32,8 @@ package struct PreviewMachine: Sendable {
         /// A worker is ready to decode.
         case ready(Track)
         case decoded(Track, Outcome)
+        /// The preview of a step was reported.
+        case delivered(Track)
     }
 
     package enum Action: Equatable, Sendable {
@@ -40,7 +42,7 @@ package struct PreviewMachine: Sendable {
         /// Let a worker decode, and report `ready` before it begins.
         case submit(Track)
         case decode(Track)
-        /// Report the preview to the callers that want previews of the target.
+        /// Report the preview to the callers that want previews of the target, and then `delivered`.
         case deliver(ImageTarget)
         /// Release the decoder. A step that is running ends later, with `decoded`.
         case release(Track)
@@ -51,7 +53,8 @@ package struct PreviewMachine: Sendable {
         case idle
         /// A worker was asked to decode. -> decoding
         case queued
-        /// `hasMore`: bytes arrived after the step had begun. -> idle, queued, stopped
+        /// A worker decodes, or reports the preview: the next step must not overtake it. `hasMore`: bytes
+        /// arrived after the step had begun. -> idle, queued, stopped
         case decoding(hasMore: Bool)
         /// This response gives no further previews.
         case stopped
@@ -83,6 +86,7 @@ package struct PreviewMachine: Sendable {
         case .lost(let track): stop(track)
         case .ready(let track): ready(track)
         case .decoded(let track, let outcome): decoded(track, outcome)
+        case .delivered(let track): finishStep(track)
         }
     }
 
@@ -134,13 +138,18 @@ package struct PreviewMachine: Sendable {
     }
 
     private mutating func decoded(_ track: Track, _ outcome: Outcome) -> [Action] {
+        guard case .decoding = phase(of: track) else { return [] }
+        switch outcome {
+        case .none: return finishStep(track)
+        case .preview: return [.deliver(track.target)]
+        case .stopped: return stop(track)
+        }
+    }
+
+    private mutating func finishStep(_ track: Track) -> [Action] {
         guard case .decoding(let hasMore) = phase(of: track) else { return [] }
-        if case .stopped = outcome { return stop(track) }
         entries[track.target]?.phase = hasMore ? .queued : .idle
-        var actions: [Action] = []
-        if case .preview = outcome { actions.append(.deliver(track.target)) }
-        if hasMore { actions.append(.submit(track)) }
-        return actions
+        return hasMore ? [.submit(track)] : []
     }
 
     private mutating func stop(_ track: Track) -> [Action] {

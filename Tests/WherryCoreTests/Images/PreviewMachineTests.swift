@@ -49,16 +49,29 @@ import WherryImaging
             #expect(machine.handle(.copied(track())) == [])
         }
         #expect(machine.handle(.grew(attempt: 1, count: 300)) == [])
-        #expect(
-            machine.handle(.decoded(track(), .preview)) == [
-                .deliver(target(10)), .submit(track()),
-            ])
+        // The next step begins when the preview is reported, so that its own cannot overtake it.
+        #expect(machine.handle(.decoded(track(), .preview)) == [.deliver(target(10))])
+        #expect(machine.handle(.delivered(track())) == [.submit(track())])
         // Bytes that arrive before the worker begins belong to this step.
         #expect(machine.handle(.grew(attempt: 1, count: 400)) == [.copy(track(), from: 300)])
         #expect(machine.handle(.copied(track())) == [])
         #expect(machine.handle(.ready(track())) == [.decode(track())])
         #expect(machine.handle(.decoded(track(), .none)) == [])
         #expect(machine.handle(.ready(track())) == [])
+    }
+
+    @Test("I2 bytes that arrive while a preview is reported are decoded afterwards")
+    func reporting() {
+        var machine = decoding()
+        #expect(machine.handle(.decoded(track(), .preview)) == [.deliver(target(10))])
+        #expect(machine.handle(.grew(attempt: 1, count: 200)) == [.copy(track(), from: 100)])
+        #expect(machine.handle(.copied(track())) == [])
+        #expect(machine.handle(.delivered(track())) == [.submit(track())])
+        #expect(machine.handle(.ready(track())) == [.decode(track())])
+        #expect(machine.handle(.decoded(track(), .preview)) == [.deliver(target(10))])
+        #expect(machine.handle(.delivered(track())) == [])
+        #expect(machine.handle(.grew(attempt: 1, count: 300)) == [.copy(track(), from: 200)])
+        #expect(machine.handle(.copied(track())) == [.submit(track())])
     }
 
     @Test("I2 each target has a decoder")
