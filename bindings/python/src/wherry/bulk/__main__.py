@@ -16,7 +16,7 @@ from .. import WherryError
 from . import dry_run, run
 from ._estimate import described, named
 from ._plan import read_plan
-from ._progress import duration
+from ._progress import counted, duration
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
@@ -74,7 +74,8 @@ def _run(values: Dict[str, Any], as_json: bool, progress: Optional[bool]) -> int
         print(json.dumps(found))
     else:
         rest = "nothing was left to do" if result._had_no_work else duration(result.seconds)
-        print(f"{counts.succeeded:,} of {counts.items:,} items in {result.shards:,} shards, {rest}")
+        items, shards = counted(counts.items, "item"), counted(result.shards, "shard")
+        print(f"{counts.succeeded:,} of {items} in {shards}, {rest}")
         for reason, count in sorted(counts.failures.items(), key=lambda pair: -pair[1]):
             print(f"  {count:,} failed: {reason}")
         for name, why in sorted(result.failed_shards.items()):
@@ -90,9 +91,10 @@ def _dry_run(values: Dict[str, Any], as_json: bool, bandwidth: Optional[float]) 
         print(json.dumps({**vars(found), "sample": found.sample.values(), "estimate": expectation,
                           "errors": {url: vars(failure) for url, failure in found.errors.items()}}))  # fmt: skip
         return 0
-    print(
-        f"{found.items:,} items in {found.shards:,} shards, {len(found.hosts):,} hosts, {found.invalid_urls:,} invalid URLs"
-    )
+    items, shards, hosts = (
+        counted(found.items, "item"), counted(found.shards, "shard"), counted(len(found.hosts), "host")
+    )  # fmt: skip
+    print(f"{items} in {shards}, {hosts}, {counted(found.invalid_urls, 'invalid URL')}")
     for host, count in list(found.hosts.items())[:10]:
         print(f"  {count:,} {host}")
     sample = found.sample
@@ -104,7 +106,8 @@ def _dry_run(values: Dict[str, Any], as_json: bool, bandwidth: Optional[float]) 
         print(f"expected: {duration(expected.seconds)}, {described(expected, found.hosts)}")
         print(
             f"  {expected.rate:,.0f} items and {expected.bytes_per_second:,.0f} bytes per second, "
-            f"{expected.connections:,} connections, {expected.output_bytes:,} bytes in {expected.shards:,} shards"
+            f"{counted(expected.connections, 'connection')}, {expected.output_bytes:,} bytes in "
+            f"{counted(expected.shards, 'shard')}"
         )
     return 0
 

@@ -52,6 +52,11 @@ def _most(counts: Dict[str, int]) -> Any:
     return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:4]
 
 
+def counted(count: int, noun: str) -> str:
+    """Returns a number and a noun: "1 item", "2,000 items"."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def duration(seconds: float) -> str:
     """Returns a readable duration, such as "2 min 5 s"."""
     minutes, rest = divmod(round(seconds), 60)

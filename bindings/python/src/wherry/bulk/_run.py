@@ -19,7 +19,7 @@ from . import _engines, _sources, _steps
 from ._dry_run import DryRun, sampled, try_sample
 from ._items import Shard, has_address
 from ._outputs import Output
-from ._progress import Progress, Watch, watch
+from ._progress import Progress, Watch, counted, watch
 from ._report import write_report
 from ._sources import Source
 from ._statistics import Statistics
@@ -215,13 +215,13 @@ def _process(
 
     seen = 0
 
-    def counted() -> Iterator[Shard]:
+    def numbered() -> Iterator[Shard]:
         nonlocal seen
         for shard in found:
             seen = shard.index + 1
             yield shard
 
-    shards = missing(counted())
+    shards = missing(numbered())
     first = next(shards, None)
     if first is None:
         _check_count(store, seen)
@@ -251,7 +251,7 @@ def _check_count(store: Store, seen: int) -> None:
     more = [receipt["shard"] for receipt in store.receipts() if int(receipt["shard"]) >= seen]
     if more:
         raise StateError(
-            f"the source has changed: it has {seen} shards, but the folder also has shard {more[0]}. Choose another output "
+            f"the source has changed: it has {counted(seen, 'shard')}, but the folder also has shard {more[0]}. Choose another output "
             "folder, or use the original source.",
             "changed",
         )
