@@ -9,6 +9,12 @@ typedef struct {
   const char *message;
 } heif_error;
 
+/* The start of heif_security_limits. */
+typedef struct {
+  uint8_t version;
+  uint64_t max_pixels; /* 0 for no limit */
+} heif_limits;
+
 typedef struct heif_context heif_context;
 typedef struct heif_handle heif_handle;
 typedef struct heif_image heif_image;
@@ -44,6 +50,9 @@ static void (*image_release)(const heif_image *);
 static int (*image_width)(const heif_image *, int);
 static int (*image_height)(const heif_image *, int);
 static const uint8_t *(*image_plane)(const heif_image *, int, int *);
+static int (*handle_coded_width)(const heif_handle *);
+static int (*handle_coded_height)(const heif_handle *);
+static heif_limits *(*context_limits)(const heif_context *); /* NULL before libheif 1.19 */
 
 static bool load(void) {
   static bool is_loaded;
@@ -68,6 +77,9 @@ static bool load(void) {
       {"heif_image_get_width", (void **)&image_width},
       {"heif_image_get_height", (void **)&image_height},
       {"heif_image_get_plane_readonly", (void **)&image_plane},
+      {"heif_image_handle_get_ispe_width", (void **)&handle_coded_width},
+      {"heif_image_handle_get_ispe_height", (void **)&handle_coded_height},
+      {"?heif_context_get_security_limits", (void **)&context_limits},
       {NULL, NULL},
   };
   return cimage_library_load("libheif.so.1", functions, &is_loaded);
@@ -123,6 +135,18 @@ static cimage_status unpremultiply(cimage_held_decoder *decoder, const uint8_t *
   return CIMAGE_OK;
 }
 
+/* Limits each image that libheif makes to the pixels that the caller of this module permits for all
+ * parts of the image. */
+static void limit_pixels(const heif_state *state) {
+  enum { BLOCK = 64, LEAST = 4 << 20 };
+  if (context_limits == NULL) return;
+  int width = handle_coded_width(state->handle), height = handle_coded_height(state->handle);
+  heif_limits *limits = context_limits(state->context);
+  if (limits == NULL || width <= 0 || height <= 0) return;
+  uint64_t most = 8 * ((uint64_t)width + BLOCK) * ((uint64_t)height + BLOCK) + LEAST;
+  if (limits->max_pixels == 0 || limits->max_pixels > most) limits->max_pixels = most;
+}
+
 static cimage_status decode(cimage_held_decoder *decoder, cimage_message message) {
   heif_state *state = decoder->state;
   const cimage_header *header = &decoder->base.header;
@@ -130,10 +154,10 @@ static cimage_status decode(cimage_held_decoder *decoder, cimage_message message
   /* libheif holds the planes of the codec, with up to 16 bits a sample, and the pixels. */
   cimage_status status = cimage_held_judge(decoder, has_alpha ? 12 : 9, message);
   if (status != CIMAGE_OK) return status;
+  limit_pixels(state);
   heif_error error = decode_image(state->handle, &state->image, HEIF_COLORS_RGB,
                                   has_alpha ? HEIF_INTERLEAVED_RGBA : HEIF_INTERLEAVED_RGB, NULL);
   if (error.code != HEIF_OK) return failed(error, message);
-  if (cimage_is_late(decoder->base.limits.deadline_ns)) return CIMAGE_DEADLINE;
   int stride = 0;
   const uint8_t *plane = image_plane(state->image, HEIF_CHANNEL_INTERLEAVED, &stride);
   if (plane == NULL || image_width(state->image, HEIF_CHANNEL_INTERLEAVED) != (int)header->width ||
@@ -141,6 +165,7 @@ static cimage_status decode(cimage_held_decoder *decoder, cimage_message message
     cimage_say(message, "the image has another size than declared");
     return CIMAGE_CORRUPT;
   }
+  if (cimage_is_late(decoder->base.limits.deadline_ns)) return CIMAGE_DEADLINE;
   if (has_alpha && handle_is_premultiplied(state->handle)) {
     return unpremultiply(decoder, plane, stride, message);
   }

@@ -10,8 +10,9 @@ static bool find_functions(const char *file, const cimage_function *functions) {
   void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
   if (library == NULL) return false;
   for (; functions->name != NULL; functions++) {
-    *functions->place = dlsym(library, functions->name);
-    if (*functions->place == NULL) return false;
+    bool is_optional = functions->name[0] == '?';
+    *functions->place = dlsym(library, functions->name + is_optional);
+    if (*functions->place == NULL && !is_optional) return false;
   }
   return true;
 }

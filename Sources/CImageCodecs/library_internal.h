@@ -36,7 +36,7 @@ cimage_status cimage_held_reserve(cimage_held_decoder *decoder, size_t more,
 cimage_status cimage_held_judge(const cimage_held_decoder *decoder, size_t bytes_per_pixel,
                                 cimage_message message);
 
-/* A function of a library. */
+/* A function of a library. It may be missing, so that *place is NULL, if `name` starts with '?'. */
 typedef struct {
   const char *name;
   void **place;

@@ -143,6 +143,22 @@ final class ImageInput {
         return nil
     }
 
+    /// Whether bytes in memory contain 0, 0, 1.
+    func hasStartCode(in range: Range<Int>) -> Bool {
+        guard let memory, range.upperBound <= count else { return false }
+        return memory.withUnsafeBytes { all in
+            var at = range.lowerBound + 2
+            while at < range.upperBound,
+                let found = memchr(all.baseAddress! + at, 1, range.upperBound - at)
+            {
+                at = UnsafeRawPointer(found) - all.baseAddress!
+                if all[at - 1] == 0, all[at - 2] == 0 { return true }
+                at += 1
+            }
+            return false
+        }
+    }
+
     /// Returns the whole input; shares it if it is in memory.
     func all(maxMemory: Int) throws(ImagingError) -> Bytes {
         if let memory { return memory }

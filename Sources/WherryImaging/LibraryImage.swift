@@ -35,9 +35,10 @@ struct LibraryImage {
         exif = block
     }
 
-    /// Opens a decoder, to be freed, which reads `bytes`.
+    /// Opens a decoder, to be freed, which reads `bytes`. Checks the limits first.
     func open(_ limits: Limits) throws(ImagingError) -> OpaquePointer {
-        try Self.open(bytes, format, limits.codec)
+        if format == .heic || format == .avif { try HEIFBudget.check(bytes, limits) }
+        return try Self.open(bytes, format, limits.codec)
     }
 
     private static func open(

@@ -6,6 +6,7 @@ import base64
 import io
 import os
 import pathlib
+import struct
 import subprocess
 import sys
 from typing import Any, Dict
@@ -92,3 +93,32 @@ def test_I3_libraries_are_loaded_only_when_they_are_needed(tmp_path: pathlib.Pat
         env=ENVIRONMENT,
     )  # fmt: skip
     assert done.stdout == "False True\n"
+
+
+def test_I3_a_picture_larger_than_declared_is_refused_before_decoding(tmp_path: pathlib.Path) -> None:
+    """An AVIF of 1 KB with 16 million pixels, which declares 64x64, would take 200 MB of memory."""
+    pil = pytest.importorskip("PIL.Image")
+    if not pytest.importorskip("PIL.features").check("avif"):
+        pytest.skip("Pillow cannot write AVIF")
+    encoded = io.BytesIO()
+    pil.new("RGB", (4096, 4096), (200, 30, 30)).save(encoded, "AVIF", quality=10, speed=10)
+    data = encoded.getvalue()
+    size = data.index(b"ispe") + 8
+    path = tmp_path / "image"
+    path.write_bytes(data[:size] + struct.pack(">II", 64, 64) + data[size + 8 :])
+    code = """if True:
+        import resource, sys, wherry
+        image = wherry.Image(sys.argv[1])
+        peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        before = peak()
+        assert image.info.width == 64
+        try: image.pixels()
+        except wherry.ImageError as error: print(peak() - before, error.reason, error)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True, timeout=60,
+        env=ENVIRONMENT,
+    )  # fmt: skip
+    kibibytes, reason, text = done.stdout.split(" ", 2)
+    assert reason == "image_too_large" and "coded with 4096x4096 pixels, but declares 64x64" in text
+    assert int(kibibytes) < 50_000
