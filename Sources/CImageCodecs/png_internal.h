@@ -13,6 +13,14 @@ typedef struct {
   char text[192];
 } cimage_png_errors;
 
+/* Where the bytes of a stream are in the file. */
+typedef struct {
+  uint8_t head[8]; /* the signature, and then the length and type of each chunk */
+  size_t head_count;
+  uint64_t left; /* bytes of the current chunk, with its checksum */
+  bool has_signature, is_skipped;
+} cimage_png_place;
+
 typedef struct {
   cimage_decoder base;
   png_structp png;
@@ -22,6 +30,7 @@ typedef struct {
   int passes;
   uint8_t *whole; /* all rows of an interlaced image */
   size_t row_bytes;
+  cimage_png_place place; /* only of a stream */
 } cimage_png_decoder;
 
 /* Steps of reading that decoders of files and of streams share. Call them after setjmp. */

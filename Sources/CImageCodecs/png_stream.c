@@ -44,15 +44,61 @@ static void take_end(png_structp png, png_infop info) {
   decoder->base.progress.is_complete = true;
 }
 
+/* Passes bytes to libpng, which does not change them. */
+static void process(cimage_png_decoder *decoder, const uint8_t *bytes, size_t count) {
+  png_process_data(decoder->png, decoder->info, (png_bytep)(uintptr_t)bytes, count);
+}
+
+/* Decides on the chunk whose length and type are in `head`.
+ *
+ * libpng collects a chunk until it is complete, and copies what it has with each call. Therefore it
+ * receives only the chunks that change pixels: all critical ones, and tRNS. Others have no effect,
+ * because neither gamma nor a background is applied. */
+static cimage_status begin_chunk(cimage_png_decoder *decoder, cimage_message message) {
+  enum { LONGEST = 1024 }; /* a palette has 768 bytes */
+  cimage_png_place *place = &decoder->place;
+  const uint8_t *head = place->head, *type = head + 4;
+  uint32_t length =
+      (uint32_t)head[0] << 24 | (uint32_t)head[1] << 16 | (uint32_t)head[2] << 8 | head[3];
+  bool is_ancillary = (type[0] & 0x20) != 0;
+  place->left = (uint64_t)length + 4;
+  place->is_skipped = is_ancillary && memcmp(type, "tRNS", 4) != 0;
+  if (place->is_skipped || memcmp(type, "IDAT", 4) == 0 || length <= LONGEST) return CIMAGE_OK;
+  cimage_say(message, "a chunk is too long");
+  return CIMAGE_CORRUPT;
+}
+
+/* Reads at most `count` bytes, but not more than the rest of a chunk or of its head. */
+static cimage_status feed_some(cimage_png_decoder *decoder, const uint8_t *bytes, size_t count,
+                               size_t *out_count, cimage_message message) {
+  cimage_png_place *place = &decoder->place;
+  if (place->left > 0) {
+    *out_count = place->left < count ? (size_t)place->left : count;
+    place->left -= *out_count;
+    if (!place->is_skipped) process(decoder, bytes, *out_count);
+    return CIMAGE_OK;
+  }
+  size_t missing = sizeof place->head - place->head_count;
+  *out_count = missing < count ? missing : count;
+  memcpy(place->head + place->head_count, bytes, *out_count);
+  place->head_count += *out_count;
+  if (place->head_count < sizeof place->head) return CIMAGE_OK;
+  place->head_count = 0;
+  cimage_status status = place->has_signature ? begin_chunk(decoder, message) : CIMAGE_OK;
+  place->has_signature = true;
+  if (status == CIMAGE_OK && !place->is_skipped) process(decoder, place->head, sizeof place->head);
+  return status;
+}
+
 static cimage_status feed(cimage_decoder *base, const uint8_t *bytes, size_t count,
                           cimage_message message) {
   cimage_png_decoder *decoder = (cimage_png_decoder *)base;
   if (setjmp(png_jmpbuf(decoder->png))) return cimage_png_failed(&decoder->errors, message);
-  for (size_t at = 0; at < count && !base->progress.is_complete; at += CIMAGE_INPUT_CHUNK) {
+  for (size_t at = 0, done; at < count && !base->progress.is_complete; at += done) {
     if (cimage_is_late(base->limits.deadline_ns)) return CIMAGE_DEADLINE;
     size_t step = count - at < CIMAGE_INPUT_CHUNK ? count - at : CIMAGE_INPUT_CHUNK;
-    /* libpng does not change the bytes. */
-    png_process_data(decoder->png, decoder->info, (png_bytep)(uintptr_t)(bytes + at), step);
+    cimage_status status = feed_some(decoder, bytes + at, step, &done, message);
+    if (status != CIMAGE_OK) return status;
     if (base->progress.has_header && !base->header.needs_whole) break;
   }
   return CIMAGE_OK;

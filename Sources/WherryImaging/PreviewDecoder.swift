@@ -67,7 +67,7 @@ package final class PreviewDecoder {
         switch state {
         case .beginning(var head):
             state = .ended
-            head += piece
+            guard Self.append(piece, to: &head) else { return }
             guard head.count >= Self.recognisable else {
                 state = .beginning(head)
                 return
@@ -80,7 +80,7 @@ package final class PreviewDecoder {
             try open(decoder, found, head, limits)
         case .opened(let decoder, let found, var head):
             state = .ended
-            head += piece
+            guard Self.append(piece, to: &head) else { return }
             progress = try Self.feed(decoder, piece, limits)
             try open(decoder, found, head, limits)
         case .showing(let decoder, _): progress = try Self.feed(decoder, piece, limits)
@@ -90,6 +90,18 @@ package final class PreviewDecoder {
 
     /// The number of bytes by which formats are recognized.
     private static let recognisable = 12
+
+    /// The largest header, with all metadata, of an image that has previews.
+    private static let longestHead = 1 << 20
+
+    /// Adds bytes to the header; `false` if it gets too long, or belongs to a PNG that is not
+    /// interlaced. Bytes of pixels at the end of the piece do not count.
+    private static func append(_ piece: Bytes, to head: inout [UInt8]) -> Bool {
+        guard head.count <= longestHead else { return false }
+        head += piece
+        let interlacing = 28
+        return head.first != 0x89 || head.count <= interlacing || head[interlacing] != 0
+    }
 
     private static func feed(
         _ decoder: Decoder, _ piece: Bytes, _ limits: Limits

@@ -213,6 +213,29 @@ TEST("I2 a damaged image ends the previews, and the load fails") {
   CHECK_OK(wherry_image_free(source));
 }
 
+TEST("I2 metadata of a PNG are not collected for previews") {
+  enum { COUNT = 24 << 20 };
+  /* The start of an interlaced PNG of 16x16 pixels, and of an iTXt chunk with COUNT bytes. */
+  static const uint8_t start[] = {0x89, 'P',  'N', 'G', 13,  10,  26,  10,   0,    0,    0,
+                                  13,   'I',  'H', 'D', 'R', 0,   0,   0,    16,   0,    0,
+                                  0,    16,   8,   2,   0,   0,   1,   0xe7, 0x96, 0x58, 0xa0,
+                                  1,    0x80, 0,   0,   'i', 'T', 'X', 't'};
+  server_script(check_format(
+      "{\"a\": [{\"raw\": [[\"send\", \"HTTP/1.1 200 OK\\r\\nContent-Length: %zu\\r\\n\\r\\n\"], "
+      "[\"send_base64\", \"%s\"], [\"bytes\", %d, 1, 0], [\"fin\"]]}]}",
+      sizeof start + COUNT, encoded_base64(start, sizeof start), COUNT));
+  wherry_client *client = new_client(NULL);
+  wherry_queue *queue = new_queue();
+  REQUIRE(check_reset_peak());
+  long before = check_resident_kib();
+  REQUIRE_OK(wherry_client_load_image(client, with_previews(), NULL, WHERRY_PIXELS_NONE, NULL,
+                                      queue, NULL, NULL));
+  wherry_event *done = next_event(queue, WHERRY_EVENT_DONE);
+  CHECK_STATUS(wherry_event_status(done), WHERRY_E_IMAGE);
+  CHECK_PEAK(before, 2 * COUNT / 1024); /* the body alone takes COUNT */
+  CHECK_OK(wherry_event_free(done));
+}
+
 static void show(const wherry_image *image) {
   CHECK(wherry_image_pixels(image, NULL, NULL) != NULL);
 }

@@ -129,6 +129,50 @@ import WherrySystem
         #expect(decoder.isEnded)
     }
 
+    @Test(
+        "I2 metadata before the pixels do not change the previews of a PNG",
+        arguments: [1, 7, 5000])
+    func metadata(step: Int) throws {
+        let pixels = try Pictures.pattern(.rgb8, 40, 30)
+        let key = PNGLayout.chunk("tRNS", [0, 1, 0, 2, 0, 3])
+        let plain = try feed(RawPNG.interlaced(pixels, colorType: 2, extra: key), step: step)
+        let text = PNGLayout.chunk(
+            "tEXt", Array("Comment\0".utf8) + [UInt8](repeating: 65, count: 9000))
+        let private_ = PNGLayout.chunk("prVt", [])
+        let gamma = PNGLayout.chunk("gAMA", [0, 1, 0, 0])
+        let extra = text + private_ + gamma + key + text
+        let previews = try feed(RawPNG.interlaced(pixels, colorType: 2, extra: extra), step: step)
+        #expect(previews.count == plain.count && previews.count >= 5 || step == 5000)
+        for (a, b) in zip(previews, plain) where a.pass == b.pass {
+            #expect(a.pixels.format == .rgba8)
+            #expect(a.pixels.packedBytes == b.pixels.packedBytes)
+        }
+    }
+
+    @Test("I2 a header of more than a megabyte ends the previews")
+    func longHeaders() throws {
+        let pixels = try Pictures.pattern(.rgb8, 40, 30)
+        let text = PNGLayout.chunk("iTXt", [UInt8](repeating: 65, count: 3 << 20))
+        let png = RawPNG.interlaced(pixels, colorType: 2, extra: text)
+        let comment: [UInt8] = [0xFF, 0xFE, 0xFF, 0xFF] + [UInt8](repeating: 65, count: 65_533)
+        let jpeg = try Pictures.jpeg(64, 48) { $0.progressive = true }
+        let long = jpeg[..<2] + [[UInt8]](repeating: comment, count: 40).joined() + jpeg[2...]
+        for image in [png, Array(long)] {
+            let decoder = PreviewDecoder()
+            for start in stride(from: 0, to: 1_200_000, by: 20_000) {
+                #expect(try decoder.decode([Bytes(image[start..<start + 20_000])]) == nil)
+            }
+            #expect(decoder.isEnded)
+        }
+        let palette = PNGLayout.chunk("PLTE", [UInt8](repeating: 1, count: 100_000))
+        #expect(throws: ImagingError.self) {
+            _ = try feed(RawPNG.interlaced(pixels, colorType: 2, extra: palette), step: 999)
+        }
+        let plain = PreviewDecoder()
+        _ = try plain.decode([Bytes(Pictures.png(pixels)[..<29])])
+        #expect(plain.isEnded)
+    }
+
     @Test("I2 damaged images, scan bombs, and limits end the previews with an error")
     func limits() throws {
         func reason(
