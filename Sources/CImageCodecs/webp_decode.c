@@ -80,9 +80,11 @@ typedef struct {
   webp_chunk image; /* its chunks */
 } webp_frame;
 
-static bool first_frame(const cimage_held_decoder *decoder, webp_frame *out) {
+/* CIMAGE_TRUNCATED if the bytes have no complete frame. */
+static cimage_status first_frame(const cimage_held_decoder *decoder, webp_frame *out) {
   webp_chunk chunk = find_chunk(decoder->bytes, decoder->count, RIFF_HEADER, "ANMF");
-  if (chunk.data == NULL || chunk.count < FRAME_HEADER) return false;
+  if (chunk.data == NULL) return CIMAGE_TRUNCATED;
+  if (chunk.count < FRAME_HEADER) return CIMAGE_CORRUPT;
   const cimage_header *header = &decoder->base.header;
   *out = (webp_frame){
       .x = 2 * cimage_le24(chunk.data),
@@ -91,7 +93,8 @@ static bool first_frame(const cimage_held_decoder *decoder, webp_frame *out) {
       .height = cimage_le24(chunk.data + 9) + 1,
       .image = {chunk.data + FRAME_HEADER, chunk.count - FRAME_HEADER},
   };
-  return out->x + out->width <= header->width && out->y + out->height <= header->height;
+  bool fits = out->x + out->width <= header->width && out->y + out->height <= header->height;
+  return fits ? CIMAGE_OK : CIMAGE_CORRUPT;
 }
 
 static void put_le32(uint8_t *at, uint32_t value) {
@@ -163,7 +166,12 @@ static cimage_status decode(cimage_held_decoder *decoder, cimage_message message
                         header->height, message);
   }
   webp_frame frame;
-  if (!first_frame(decoder, &frame)) return failed(WEBP_NOT_ENOUGH_DATA, message);
+  status = first_frame(decoder, &frame);
+  if (status == CIMAGE_TRUNCATED) return failed(WEBP_NOT_ENOUGH_DATA, message);
+  if (status != CIMAGE_OK) {
+    cimage_say(message, "its first frame is not within the image");
+    return status;
+  }
   size_t count;
   uint8_t *file = still_file(&frame, &count);
   if (file == NULL) return CIMAGE_NO_MEMORY;
@@ -189,7 +197,7 @@ cimage_status cimage_webp_describe(cimage_held_decoder *decoder, cimage_message 
   header->is_animated = features.has_animation != 0;
   bool has_alpha = features.has_alpha != 0;
   webp_frame frame;
-  if (header->is_animated && first_frame(decoder, &frame)) {
+  if (header->is_animated && first_frame(decoder, &frame) == CIMAGE_OK) {
     has_alpha = has_alpha || frame.width < header->width || frame.height < header->height;
   }
   header->components = has_alpha ? 4 : 3;

@@ -134,6 +134,17 @@ struct LibraryFormatTests {
         }
     }
 
+    @Test("I3 the first frame of an animated WebP is within the image")
+    func frames() throws {
+        let one = try one("an animated WebP")
+        var file = [UInt8](one.file)
+        let frame = try #require(
+            (0..<file.count).first { file[$0...].starts(with: Array("ANMF".utf8)) })
+        file[frame + 8] = 1
+        #expect(reason(file) { $0.animated = .first } == "bad_image")
+        #expect(reason(Array(file[..<(frame + 20)])) { $0.animated = .first } == "truncated")
+    }
+
     @Test("I3 truncated and damaged files are errors")
     func damage() throws {
         // Metadata follow the pixels of a turned image.

@@ -122,3 +122,22 @@ def test_I3_a_picture_larger_than_declared_is_refused_before_decoding(tmp_path: 
     kibibytes, reason, text = done.stdout.split(" ", 2)
     assert reason == "image_too_large" and "coded with 4096x4096 pixels, but declares 64x64" in text
     assert int(kibibytes) < 50_000
+
+
+@pytest.mark.parametrize("alpha", [0, 128, 255])
+def test_I3_alpha_of_an_animated_webp_counts_if_the_file_declares_it(alpha: int) -> None:
+    """Pillow ignores it, too, if the flag of the VP8X chunk is not set."""
+    pil = pytest.importorskip("PIL.Image")
+    frames = [pil.new("RGBA", (20, 20), color) for color in ((200, 100, 50, alpha), (9, 2, 3, 255))]
+    encoded = io.BytesIO()
+    frames[0].save(encoded, "WEBP", save_all=True, append_images=frames[1:], lossless=True, exact=True)
+    data = bytearray(encoded.getvalue())
+    flags = data.index(b"VP8X") + 8
+    for is_declared in (True, False):
+        if not is_declared:
+            data[flags] &= 0xEF
+        shown = pil.open(io.BytesIO(data))
+        image = wherry.Image(bytes(data))
+        assert image.info.has_alpha == (shown.mode == "RGBA") == (is_declared and alpha < 255)
+        pixels = image.pixels("rgba", animated="first")
+        assert bytes(memoryview(pixels).cast("B")) == shown.convert("RGBA").tobytes()
