@@ -1659,7 +1659,9 @@ typedef struct wherry_image_comparison {
 } wherry_image_comparison;
 
 /* Determines the image format from the first bytes: FF is JPEG, 89 PNG, 47 GIF, 49 or 4D TIFF,
- * RIFF....WEBP WebP, and an `ftyp` box HEIC or AVIF. WHERRY_IMAGE_KEEP for anything else. */
+ * RIFF....WEBP WebP, and an `ftyp` box HEIC or AVIF. WHERRY_IMAGE_KEEP for anything else. Twelve
+ * bytes are enough, except for some AVIF files, which need up to 128: they count as HEIC otherwise.
+ */
 wherry_image_format wherry_image_recognise(const void *bytes, size_t count);
 /* Creates an image from a file. Checks that the file can be opened; reads it when needed. */
 wherry_status wherry_image_new_file(const char *path, wherry_image **out_image);

@@ -89,7 +89,7 @@ cimage_status cimage_library_open(cimage_library library, const uint8_t *bytes, 
                                   cimage_message message) {
   cimage_held_decoder *decoder = calloc(1, sizeof *decoder);
   if (decoder == NULL) return CIMAGE_NO_MEMORY;
-  decoder->base.limits = *limits;
+  if (limits != NULL) decoder->base.limits = *limits;
   decoder->base.start = held_start;
   decoder->base.read = held_read;
   decoder->base.destroy = held_destroy;
@@ -109,9 +109,12 @@ cimage_status cimage_library_open(cimage_library library, const uint8_t *bytes, 
       status = cimage_gif_describe(decoder, message);
       break;
   }
-  if (status == CIMAGE_OK) {
-    const cimage_header *header = &decoder->base.header;
+  const cimage_header *header = &decoder->base.header;
+  if (status == CIMAGE_OK && limits != NULL) {
     status = cimage_judge(header->width, header->height, limits, message);
+  } else if (status == CIMAGE_OK && (header->width == 0 || header->height == 0)) {
+    cimage_say(message, "the image has no pixels");
+    status = CIMAGE_CORRUPT;
   }
   if (status != CIMAGE_OK) {
     cimage_decoder_free(&decoder->base);

@@ -45,7 +45,7 @@ public func wherry_image_recognise(
     _ bytes: UnsafeRawPointer?, _ count: Int
 ) -> wherry_image_format {
     value(WHERRY_IMAGE_KEEP) { () throws(WherryError) in
-        let head = try buffer(bytes, count).prefix(12)
+        let head = try buffer(bytes, count).prefix(ImageFormat.headCount)
         let format = ImageFormat.recognise(head)
         return wherry_image_format(UInt32((format ?? .keep).rawValue))
     }

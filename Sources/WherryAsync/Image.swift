@@ -77,8 +77,9 @@ public struct Image: Sendable {
         }
     }
 
-    /// Detects the format of an image from its first bytes; `nil` if unknown.
+    /// Detects the format of an image from its first bytes; `nil` if unknown. Twelve bytes are
+    /// enough, except for some AVIF files, which need up to 128.
     public static func format(of bytes: some Sequence<UInt8>) -> Format? {
-        ImageFormat.recognise(Array(bytes.prefix(16))).map { Format(format: $0) }
+        ImageFormat.recognise(Array(bytes.prefix(ImageFormat.headCount))).map { Format(format: $0) }
     }
 }

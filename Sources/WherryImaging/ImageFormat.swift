@@ -20,8 +20,8 @@ package enum ImageFormat: UInt8, CaseIterable, Hashable, Sendable {
     ]
 
     /// Detects the format from the first bytes: FF jpeg, 89 png, 47 gif, 49 or 4D tiff,
-    /// RIFF....WEBP webp, ....ftyp and a brand heic or avif. `nil` for anything else. Twelve bytes
-    /// are enough.
+    /// RIFF....WEBP webp, ....ftyp and a brand heic or avif. `nil` for anything else. Needs twelve
+    /// bytes, and of HEIC and AVIF all brands, for which ``headCount`` bytes are enough.
     package static func recognise(_ bytes: some Collection<UInt8>) -> ImageFormat? {
         switch bytes.first {
         case 0xFF: return .jpeg
@@ -34,7 +34,7 @@ package enum ImageFormat: UInt8, CaseIterable, Hashable, Sendable {
                 head[8..<12].elementsEqual("WEBP".utf8)
             else { return nil }
             return .webp
-        case 0x00: return brand(Array(bytes.prefix(12)))
+        case 0x00: return brand(Array(bytes.prefix(headCount)))
         default: return nil
         }
     }
@@ -55,13 +55,29 @@ package enum ImageFormat: UInt8, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Detects the format by the brand of an ISO media file (ISO 23008-12).
+    /// The number of bytes by which a format is detected: the brands of a HEIC or AVIF file end
+    /// within them.
+    package static let headCount = 128
+
+    /// Detects the format by the brands of an ISO media file (ISO 23008-12). The general brands mif1
+    /// and msf1 do not say how the image is coded: then the first compatible brand that does counts.
     private static func brand(_ head: [UInt8]) -> ImageFormat? {
-        guard head.count == 12, head[4..<8].elementsEqual("ftyp".utf8) else { return nil }
-        switch String(decoding: head[8..<12], as: UTF8.self) {
-        case "heic", "heix", "heim", "heis", "hevc", "hevx", "mif1", "msf1": return .heic
-        case "avif", "avis": return .avif
-        default: return nil
+        guard head.count >= 12, head[4..<8].elementsEqual("ftyp".utf8) else { return nil }
+        let major = String(decoding: head[8..<12], as: UTF8.self)
+        guard major == "mif1" || major == "msf1" else { return format(ofBrand: major) }
+        let count = head[0..<4].reduce(0) { $0 << 8 | Int($1) }
+        for start in stride(from: 16, to: min(count, head.count) - 3, by: 4) {
+            let brand = String(decoding: head[start..<start + 4], as: UTF8.self)
+            if let found = format(ofBrand: brand) { return found }
+        }
+        return .heic
+    }
+
+    private static func format(ofBrand brand: String) -> ImageFormat? {
+        switch brand {
+        case "heic", "heix", "heim", "heis", "hevc", "hevx": .heic
+        case "avif", "avis": .avif
+        default: nil
         }
     }
 

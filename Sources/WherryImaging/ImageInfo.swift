@@ -158,7 +158,7 @@ struct OpenImage {
     init(_ input: ImageInput, whole: Bool) throws(ImagingError) {
         self.input = input
         guard input.count > 0 else { throw .truncated("The image is empty.") }
-        let head = try input.copy(0..<min(12, input.count))
+        let head = try input.copy(0..<min(ImageFormat.headCount, input.count))
         let format = ImageFormat.recognise(head)
         switch format {
         case .jpeg:

@@ -24,9 +24,7 @@ struct LibraryImage {
     init(_ input: ImageInput, _ format: ImageFormat) throws(ImagingError) {
         self.format = format
         bytes = try input.all(maxMemory: Self.maxByteCount)
-        let limits = cimage_limits(
-            max_pixels: .max, max_side: .max, max_scans: 0, max_memory: 0, deadline_ns: .max)
-        let decoder = try Self.open(bytes, format, limits)
+        let decoder = try Self.open(bytes, format, nil)
         defer { cimage_decoder_free(decoder) }
         header = cimage_decoder_header(decoder)
         profile = Self.copy { cimage_library_profile(decoder, &$0) }
@@ -38,17 +36,19 @@ struct LibraryImage {
     /// Opens a decoder, to be freed, which reads `bytes`. Checks the limits first.
     func open(_ limits: Limits) throws(ImagingError) -> OpaquePointer {
         if format == .heic || format == .avif { try HEIFBudget.check(bytes, limits) }
-        return try Self.open(bytes, format, limits.codec)
+        var bounds = limits.codec
+        return try withUnsafePointer(to: &bounds) { bounds throws(ImagingError) in
+            try Self.open(bytes, format, bounds)
+        }
     }
 
     private static func open(
-        _ bytes: Bytes, _ format: ImageFormat, _ limits: cimage_limits
+        _ bytes: Bytes, _ format: ImageFormat, _ limits: UnsafePointer<cimage_limits>?
     ) throws(ImagingError) -> OpaquePointer {
         var opened: OpaquePointer?
-        var limits = limits
         let start = bytes.storage?.base?.assumingMemoryBound(to: UInt8.self)
         try callCodec { message in
-            cimage_library_open(format.library, start, bytes.count, &limits, &opened, message)
+            cimage_library_open(format.library, start, bytes.count, limits, &opened, message)
         }
         guard let opened else { throw .noMemory }
         return opened

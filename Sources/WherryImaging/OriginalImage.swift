@@ -23,7 +23,7 @@ package struct OriginalImage: Sendable {
 
     /// Detects the format of an encoded image by its complete signature.
     package static func format(of bytes: Bytes) -> ImageFormat? {
-        bytes.withUnsafeBytes { ImageFormat.identify(Array($0.prefix(12))) }
+        bytes.withUnsafeBytes { ImageFormat.identify(Array($0.prefix(ImageFormat.headCount))) }
     }
 }
 

@@ -134,6 +134,17 @@ struct LibraryFormatTests {
         }
     }
 
+    @Test("I3 an image of any dimensions can be inspected, but not decoded")
+    func inspection() throws {
+        // 65535x1 pixels, with a frame of one pixel.
+        let wide: [UInt8] =
+            Array("GIF89a".utf8) + [0xFF, 0xFF, 1, 0, 0x80, 0, 0] + [0, 0, 0, 9, 9, 9]
+            + [0x2C, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, 0x44, 1, 0, 0x3B]
+        let info = try ImageInfo(inspecting: .array(wide))
+        #expect((info.width, info.height) == (65_535, 1))
+        #expect(reason(wide) == "too_large")
+    }
+
     @Test("I3 the first frame of an animated WebP is within the image")
     func frames() throws {
         let one = try one("an animated WebP")

@@ -18,6 +18,18 @@ struct MetadataTests {
         #expect(ImageFormat.recognise(Array("RIFF\u{1}\u{2}\u{3}\u{4}WEBPVP8 ".utf8)) == .webp)
         #expect(ImageFormat.recognise(Array("RIFF\u{1}\u{2}\u{3}\u{4}WAVE".utf8)) == nil)
         #expect(ImageFormat.recognise(Array("RIFF".utf8)) == nil)
+        func branded(_ brands: String, _ rest: String = "") -> ImageFormat? {
+            let box = RawHEIF.box(
+                "ftyp", Array((brands.prefix(4) + "0000" + brands.dropFirst(4)).utf8))
+            return ImageFormat.recognise(box + Array(rest.utf8))
+        }
+        #expect(branded("heicmif1heicavif") == .heic)
+        #expect(branded("avifmif1heic") == .avif)
+        #expect(branded("mif1mif1miafMA1Bavif") == .avif)
+        #expect(branded("msf1avisheic") == .avif)
+        #expect(branded("mif1heic", "avif") == .heic)
+        #expect(branded("mif1miaf", "avif") == .heic)
+        #expect(branded("mp42avif") == nil)
         #expect(ImageFormat.recognise([]) == nil)
         #expect(ImageFormat.recognise([0]) == nil)
     }

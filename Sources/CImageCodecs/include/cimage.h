@@ -99,7 +99,8 @@ typedef enum {
 } cimage_library;
 
 /* Loads the library if necessary, reads the header, and checks the dimensions. `bytes` must outlive
- * the decoder, which holds the whole image in memory after _start. */
+ * the decoder, which holds the whole image in memory after _start. Without `limits` (NULL), any
+ * dimensions are accepted, and the decoder cannot be started. */
 cimage_status cimage_library_open(cimage_library library, const uint8_t *bytes, size_t count,
                                   const cimage_limits *limits, cimage_decoder **out_decoder,
                                   cimage_message message);

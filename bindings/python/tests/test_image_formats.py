@@ -141,3 +141,19 @@ def test_I3_alpha_of_an_animated_webp_counts_if_the_file_declares_it(alpha: int)
         assert image.info.has_alpha == (shown.mode == "RGBA") == (is_declared and alpha < 255)
         pixels = image.pixels("rgba", animated="first")
         assert bytes(memoryview(pixels).cast("B")) == shown.convert("RGBA").tobytes()
+
+
+def test_I3_an_avif_with_a_general_brand_is_no_heic() -> None:
+    data = next(file(case) for case in FORMATS if case["name"] == "an AVIF")
+    assert data[8:12] == b"avif" and b"mif1" in data[16:32]
+    assert wherry.Image(data[:8] + b"mif1" + data[12:]).info.format == "avif"
+
+
+def test_I3_an_image_of_any_dimensions_can_be_inspected() -> None:
+    """A GIF of 65535x1 pixels, with a frame of one pixel."""
+    frame = b",\0\0\0\0\1\0\1\0\0\2\2\x44\1\0;"
+    wide = wherry.Image(b"GIF89a\xff\xff\1\0\x80\0\0\0\0\0\t\t\t" + frame)
+    assert (wide.info.width, wide.info.height) == (65535, 1)
+    with pytest.raises(wherry.ImageError, match="65500 per side") as caught:
+        wide.pixels()
+    assert caught.value.reason == "image_too_large"
