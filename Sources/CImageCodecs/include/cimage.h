@@ -9,9 +9,11 @@
 #include <stdint.h>
 
 /* All setjmp and longjmp calls stay behind these functions. No function calls back, so a
- * caller's frame is never between setjmp and longjmp. Nothing prints or aborts: a failing call
- * returns a status and writes the codec's message into the caller's buffer. An object belongs to
- * one thread at a time; different objects share no state. After a failure only _free may follow. */
+ * caller's frame is never between setjmp and longjmp. Nothing here prints or aborts: a failing call
+ * returns a status and writes the codec's message into the caller's buffer. However, the codecs of
+ * libheif can print: dav1d, for example, reports some damaged AVIF images on standard error. An
+ * object belongs to one thread at a time; different objects share no state. After a failure only
+ * _free may follow. */
 
 typedef enum {
   CIMAGE_OK = 0,
