@@ -77,8 +77,8 @@ static bool load(void) {
       {"heif_image_get_width", (void **)&image_width},
       {"heif_image_get_height", (void **)&image_height},
       {"heif_image_get_plane_readonly", (void **)&image_plane},
-      {"heif_image_handle_get_ispe_width", (void **)&handle_coded_width},
-      {"heif_image_handle_get_ispe_height", (void **)&handle_coded_height},
+      {"?heif_image_handle_get_ispe_width", (void **)&handle_coded_width},
+      {"?heif_image_handle_get_ispe_height", (void **)&handle_coded_height},
       {"?heif_context_get_security_limits", (void **)&context_limits},
       {NULL, NULL},
   };
@@ -139,7 +139,7 @@ static cimage_status unpremultiply(cimage_held_decoder *decoder, const uint8_t *
  * parts of the image. */
 static void limit_pixels(const heif_state *state) {
   enum { BLOCK = 64, LEAST = 4 << 20 };
-  if (context_limits == NULL) return;
+  if (context_limits == NULL || handle_coded_width == NULL || handle_coded_height == NULL) return;
   int width = handle_coded_width(state->handle), height = handle_coded_height(state->handle);
   heif_limits *limits = context_limits(state->context);
   if (limits == NULL || width <= 0 || height <= 0) return;
