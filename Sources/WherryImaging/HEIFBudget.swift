@@ -122,9 +122,11 @@ struct HEIFBudget {
         case "grid", "iovl": found = try canvas(item)
         case "iden": break
         default:
+            let isName = item.type.utf8.allSatisfy { (0x21...0x7E).contains($0) }
             throw ImagingError(
                 .image, "unsupported_image",
-                "Images of the kind \"\(item.type)\" in HEIC and AVIF files are not supported.")
+                "HEIC and AVIF files of the kind \"\(isName ? item.type : "?")\" are not supported."
+            )
         }
         known[id] = found
         return found
