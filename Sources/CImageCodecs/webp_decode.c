@@ -195,11 +195,9 @@ cimage_status cimage_webp_describe(cimage_held_decoder *decoder, cimage_message 
   header->width = (uint32_t)features.width;
   header->height = (uint32_t)features.height;
   header->is_animated = features.has_animation != 0;
+  /* The flag of the file counts, even if a frame has alpha, or leaves a part of the image empty,
+   * which is black then. */
   bool has_alpha = features.has_alpha != 0;
-  webp_frame frame;
-  if (header->is_animated && first_frame(decoder, &frame) == CIMAGE_OK) {
-    has_alpha = has_alpha || frame.width < header->width || frame.height < header->height;
-  }
   header->components = has_alpha ? 4 : 3;
   header->natural = has_alpha ? CIMAGE_RGBA8 : CIMAGE_RGB8;
   webp_chunk profile = find_chunk(decoder->bytes, decoder->count, RIFF_HEADER, "ICCP");

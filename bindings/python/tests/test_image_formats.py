@@ -124,13 +124,14 @@ def test_I3_a_picture_larger_than_declared_is_refused_before_decoding(tmp_path: 
     assert int(kibibytes) < 50_000
 
 
+@pytest.mark.parametrize("options", [{"lossless": True}, {"quality": 90}], ids=str)
 @pytest.mark.parametrize("alpha", [0, 128, 255])
-def test_I3_alpha_of_an_animated_webp_counts_if_the_file_declares_it(alpha: int) -> None:
-    """Pillow ignores it, too, if the flag of the VP8X chunk is not set."""
+def test_I3_alpha_of_an_animated_webp_counts_if_the_file_declares_it(alpha: int, options: Dict[str, Any]) -> None:
+    """As in Pillow, the flag of the VP8X chunk decides. A transparent lossy frame is coded as a part of the image."""
     pil = pytest.importorskip("PIL.Image")
     frames = [pil.new("RGBA", (20, 20), color) for color in ((200, 100, 50, alpha), (9, 2, 3, 255))]
     encoded = io.BytesIO()
-    frames[0].save(encoded, "WEBP", save_all=True, append_images=frames[1:], lossless=True, exact=True)
+    frames[0].save(encoded, "WEBP", save_all=True, append_images=frames[1:], exact=True, **options)
     data = bytearray(encoded.getvalue())
     flags = data.index(b"VP8X") + 8
     for is_declared in (True, False):
