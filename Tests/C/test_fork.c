@@ -95,10 +95,6 @@ static int first_downloads_work(void) {
 
 /* Must be the first test: the others compute digests too. */
 TEST("M12 the first downloads of a program run in a forked child") {
-  if (getenv("WHERRY_TEST_INSTRUMENTED") != NULL) {
-    printf("  skipped: in a forked child, Swift's dynamic runtime may wait forever\n");
-    return;
-  }
   url = server_url("/json");
   new_client(NULL);
   REQUIRE_INT(in_child(first_downloads_work), 0);
