@@ -1,7 +1,6 @@
 // Wherry: tests of locations in parts of a file that few programs write.
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
 import Testing
 import WherrySystem
 

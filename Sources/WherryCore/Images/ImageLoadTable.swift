@@ -20,7 +20,7 @@ package final class ImageLoadTable: Sendable {
         let address: ImageAddress
         let policy: Int32?
 
-        /// `nil` for a load that nobody may join.
+        /// `nil` for a load that other callers must not join.
         init?(_ load: ImageLoad) {
             guard let address = load.address else { return nil }
             self.address = address

@@ -778,6 +778,24 @@ def test_B4_a_source_with_another_caption_is_refused(server: Server, tmp_path: A
         job([{**rows[0], "caption": "b"}], WebDataset(tmp_path, caption="caption"))
 
 
+def test_B4_a_row_that_contains_itself_fails_no_other_row(server: Server, tmp_path: Any) -> None:
+    odd: Dict[str, Any] = {"url": server.url("/bytes/1")}
+    odd["self"] = odd
+    result = job([odd, {"url": server.url("/bytes/2")}], WebDataset(tmp_path))
+    assert result.ok and result.statistics.failures == {"exception": 1}
+
+
+def titled(items: List[Item]) -> None:
+    for item in items:
+        item.row["title"] = "new"
+
+
+def test_B4_a_function_that_changes_rows_does_not_change_the_source(server: Server, tmp_path: Any) -> None:
+    rows = [{"url": server.url("/bytes/1")}]
+    assert job(rows, WebDataset(tmp_path), Map(titled)).ok
+    assert job([{"url": rows[0]["url"]}], WebDataset(tmp_path), Map(titled)).skipped_shards == 1
+
+
 def test_B3_missing_values_of_pandas_are_no_text(server: Server, tmp_path: Any) -> None:
     nan = float("nan")
     rows = [{"url": server.url("/bytes/1"), "caption": nan, "sha256": nan, "more": [nan, {"x": nan}]}]

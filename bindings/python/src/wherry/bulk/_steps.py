@@ -11,10 +11,11 @@ import asyncio
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 from urllib.parse import urlsplit
 
-from .. import AsyncClient, Compression, Image, Timeout, WherryError
+from .. import AsyncClient, Compression, Image, Response, Timeout, WherryError
 from .._errors import ArgumentError, brief
 from ._items import Item, ItemError, is_missing
 from ._limits import HostGate
@@ -39,14 +40,19 @@ class Workbench:
     threads: ThreadPoolExecutor
     job: str
 
-    def pausing(self, host: str) -> Callable[..., None]:
-        """Returns a function for ``on_retry=`` that pauses the host if an error has Retry-After."""
+    def pause(self, host: str, error: WherryError, _: int = 0) -> None:
+        """Pauses a host if an error has Retry-After. ``partial(bench.pause, host)`` is for ``on_retry=``."""
+        if error.retry_after is not None:
+            self.gate.pause(host, error.retry_after)
 
-        def pause(error: WherryError, _: int = 0) -> None:
-            if error.retry_after is not None:
-                self.gate.pause(host, error.retry_after)
-
-        return pause
+    def judge(self, host: str, response: Response) -> None:
+        """Tells the gate how a host responded, and raises an error for an error status."""
+        try:
+            response.raise_for_status()
+        except WherryError as error:
+            self.pause(host, error)
+            raise
+        self.gate.succeeded(host)
 
     async def in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Runs a function in a thread, so that requests continue."""
@@ -122,7 +128,7 @@ class Download(Step):
     async def run(self, item: Item, bench: Workbench) -> None:
         host = host_of(item.url)
         loop = asyncio.get_running_loop()
-        pause = bench.pausing(host)
+        pause = partial(bench.pause, host)
 
         async def check(url: str) -> None:
             await bench.robots.check(url, lambda site: self._rules(site, bench))
@@ -145,12 +151,7 @@ class Download(Step):
             finally:
                 item.seconds = loop.time() - begun
         item.http_status = response.status_code
-        try:
-            response.raise_for_status()
-        except WherryError as error:
-            pause(error)
-            raise
-        bench.gate.succeeded(host)
+        bench.judge(host, response)
         self._respect(response.headers.get_list("x-robots-tag"))
         item.data = response.content
         item.received = len(item.data)
@@ -158,7 +159,7 @@ class Download(Step):
 
     async def _rules(self, site: str, bench: Workbench) -> Tuple[float, Rules]:
         """Downloads the robots.txt of a site."""
-        pause = bench.pausing(host_of(site))
+        pause = partial(bench.pause, host_of(site))
         return await fetch_rules(
             site, bench.client, self.user_agent_token, max_retries=self.retries, on_retry=pause
         )  # fmt: skip
@@ -319,7 +320,7 @@ class Upload(Step):
         item.uploads += 1
         key = f"{bench.job}-{item.key}" + (f"-{item.uploads}" if item.uploads > 1 else "")
         host = host_of(self.url)
-        pause = bench.pausing(host)
+        pause = partial(bench.pause, host)
         async with bench.gate.turn(host):
             response = await bench.uploads.post(
                 self.url, data={**self.fields, **texts},
@@ -327,12 +328,7 @@ class Upload(Step):
                 headers={"Idempotency-Key": key, **self.headers}, on_retry=pause,
                 max_retries=self.retries, retry_unsafe_methods=True, accept_status_range=range(200, 300),
             )  # fmt: skip
-        try:
-            response.raise_for_status()
-        except WherryError as error:
-            pause(error)
-            raise
-        bench.gate.succeeded(host)
+        bench.judge(host, response)
         item.fields["upload_status"] = response.status_code
 
 

@@ -52,6 +52,7 @@ def process(job: Job, shard: Shard, exchange: Exchange) -> Receipt:
         return known
     attempt = store.begin(shard.name)
     begun = time.time()
+    digest = shard.digest()  # before steps change the rows
     writer: Optional[Writer] = None
     try:
         writer = job.output.open(attempt.folder, shard.name)
@@ -62,7 +63,7 @@ def process(job: Job, shard: Shard, exchange: Exchange) -> Receipt:
             os.fsync(log.fileno())
         files = writer.finish()
         details = {
-            "digest": shard.digest(),
+            "digest": digest,
             "begun": begun,
             "ended": time.time(),
             "statistics": run.statistics.values(),
