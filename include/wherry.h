@@ -244,8 +244,9 @@ typedef enum wherry_option {
   /* BL 0; 1: sends Accept-Language with the user's languages (LANGUAGE, LC_ALL, LC_MESSAGES, LANG),
    * unless you set that header. */
   WHERRY_OPTION_SEND_LANGUAGES = 14,
-  /* BLR 0: automatic: HTTP/2 over TLS if the server offers it, otherwise HTTP/1.1; downloads use
-   * 1.1, which costs less CPU time. 11: HTTP/1.1 only. 20: HTTP/2 as with 0, for downloads too */
+  /* BLR 0: automatic: HTTP/2 over TLS if the server offers it, otherwise HTTP/1.1; 1.1 for
+   * downloads and for bodies over 16 KiB, which costs less CPU time. 11: HTTP/1.1 only.
+   * 20: HTTP/2 over TLS if the server offers it, for every request */
   WHERRY_OPTION_HTTP_VERSION = 16,
   /* BLR 200 (100 to 999); lowest status that counts as success; wherry_request_accept_status adds
    * more */
@@ -1436,8 +1437,9 @@ wherry_status wherry_response_copy(const wherry_response *response, wherry_respo
 wherry_status wherry_response_free(wherry_response *response);
 int32_t wherry_response_http_code(const wherry_response *response);
 const char *wherry_response_url(const wherry_response *response); /* after redirects */
-/* Returns true if the body came over TLS without a length and the connection ended without
- * close_notify, so that an attacker may have truncated it. See REQUIRE_VERIFIED_LENGTH. */
+/* Returns true if the body may be truncated: it has no length, and its TLS connection ended without
+ * close_notify, or its HTTP/2 stream ended before the request was sent completely. See
+ * REQUIRE_VERIFIED_LENGTH. */
 bool wherry_response_is_length_unverified(const wherry_response *response);
 bool wherry_response_is_from_cache(const wherry_response *response);
 /* Returns true if the body is the same as that of the preceding CACHED event. */

@@ -27,7 +27,7 @@ extension Client.Configuration {
         set { values.options[.retryUnsafeMethods] = newValue ? 1 : 0 }
     }
     /// The HTTP version. Default: HTTP/2 over TLS if the server offers it, otherwise 1.1; 1.1 for
-    /// downloads.
+    /// downloads and for bodies over 16 KiB.
     public var httpVersion: HTTPVersion {
         get { values.options.choice(.httpVersion) }
         set { values.options[.httpVersion] = newValue.rawValue }

@@ -13,12 +13,12 @@ public enum ContentCodings: Int64, Sendable, Hashable, CaseIterable {
 
 /// An HTTP version.
 public enum HTTPVersion: Int64, Sendable, Hashable, CaseIterable {
-    /// HTTP/2 over TLS if the server offers it, otherwise 1.1. The default. Downloads use 1.1,
-    /// because HTTP/2 framing costs CPU time.
+    /// HTTP/2 over TLS if the server offers it, otherwise 1.1. The default. Downloads and bodies over
+    /// 16 KiB use 1.1, because HTTP/2 framing costs CPU time.
     case automatic = 0
     /// 1.1 only.
     case http1 = 11
-    /// HTTP/2 over TLS if the server offers it, even for downloads. An existing connection that
+    /// HTTP/2 over TLS if the server offers it, for every request. An existing connection that
     /// uses 1.1 is reused.
     case http2 = 20
 }

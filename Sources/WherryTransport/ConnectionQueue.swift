@@ -25,6 +25,8 @@ struct ConnectionQueue {
         fileprivate(set) var hasStreams = false
         /// Whether the origin received a request that must not be sent twice.
         var hasUnrepeatable = false
+        /// Whether the origin has answered over HTTP/2 before it had read the whole request.
+        var answersEarly = false
         fileprivate var connections = 0
         fileprivate var streams = 0
         /// The line for exchanges that use the origin's protocol, and the line for those that need
@@ -212,6 +214,7 @@ struct ConnectionQueue {
     /// Counts the exchange as running, or queues it behind those of equal priority.
     mutating func admit(_ exchange: Exchange) -> Bool {
         let place = place(of: exchange.request.url.origin)
+        exchange.chooseVersion(answersEarly: place.answersEarly)
         let line = Self.isBound(exchange) ? place.bound : place.free
         exchange.state.place = place
         // Exchanges behind a paused one may overtake it.
@@ -366,7 +369,7 @@ struct ConnectionQueue {
 
     /// Returns whether the exchange needs a separate connection, whatever protocol its host uses.
     private static func isBound(_ exchange: Exchange) -> Bool {
-        exchange.request.httpVersion == 11 || exchange.request.ownConnection
+        exchange.httpVersion == 11 || exchange.request.ownConnection
     }
 
     private func isStream(_ line: Line) -> Bool {

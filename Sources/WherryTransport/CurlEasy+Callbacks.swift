@@ -39,6 +39,7 @@ extension CurlEasy {
         }
         loop.noteResponse(of: exchange, isMultiplexed: self.head.version == 20)
         noteGivenBody(exchange)
+        if self.head.version == 20 { loop.noteEarlyResponse(of: exchange, self) }
         exchange.state.head = head
         exchange.state.stallStart = loop.now
         exchange.state.disposition = exchange.receiver.exchange(exchange, didReceive: head)

@@ -24,6 +24,13 @@ extension CurlEasy {
                 .headerTooLarge, "A line of the response headers from \(host) is too long",
                 curlCode: Int32(code.rawValue))
         }
+        if isClosedStream(code) {
+            let hasHead = exchange?.state.head != nil
+            return TransportError(
+                hasHead ? .truncated : .reset,
+                "Lost \(hasHead ? "a part of " : "")the response from \(host), which ended the HTTP/2 stream before the request was sent completely. Set http_version to 11.",
+                curlCode: Int32(code.rawValue))
+        }
         if let error = descriptorError(code) { return error }
         if let error = trustError(code, detail) { return error }
         var (kind, what) =
@@ -71,6 +78,8 @@ extension CurlEasy {
                 loop.proxies.proxy(for: origin) == nil
                 ? "The server does not use TLS on this port: check the port, or use http."
                 : "The server, or an https proxy, does not use TLS on this port: check the ports."
+        case .tls where detail.contains("no application protocol"):
+            advice = "The server may support only HTTP/2: set http_version to 20."
         case .tls where detail.hasPrefix("error setting certificate"):
             advice = "Install the package ca-certificates, or set a CA file or directory."
         default: return ""

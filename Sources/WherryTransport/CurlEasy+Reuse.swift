@@ -22,6 +22,11 @@ extension CurlEasy {
         guard maySend(exchange) else { return false }
         guard isClean(exchange, port, localPort) else { return false }
         exchange.state.hasGoneOut = true
+        if exchange.request.hasBody, speech(of: exchange) != .serial,
+            let socket = loop.sockets.connection(to: port, from: localPort)
+        {
+            loop.cork(socket)
+        }
         beginToHear(from: localPort)
         return true
     }
@@ -51,7 +56,7 @@ extension CurlEasy {
     private func isClean(_ exchange: Exchange, _ port: Int32, _ localPort: Int32) -> Bool {
         let isUsed = long(CURLINFO_NUM_CONNECTS) == 0
         // Over TLS, a connection made for HTTP/1.1 uses HTTP/1.1 until it is closed.
-        let isBound = exchange.request.httpVersion == 11 && exchange.request.url.origin.isSecure
+        let isBound = exchange.httpVersion == 11 && exchange.request.url.origin.isSecure
         let speech = speech(of: exchange)
         guard isBound || isUsed && speech != .streams,
             let socket = loop.sockets.connection(to: port, from: localPort)
@@ -80,10 +85,10 @@ extension CurlEasy {
     }
 
     private func speech(of exchange: Exchange) -> Speech {
-        if exchange.request.httpVersion == 11 { return .serial }
+        if exchange.httpVersion == 11 { return .serial }
         guard let place = exchange.state.place else { return .streams }
         guard exchange.request.url.origin.isSecure else {
-            return place.isMultiplexed || exchange.request.httpVersion == 20 ? .streams : .serial
+            return place.isMultiplexed || exchange.httpVersion == 20 ? .streams : .serial
         }
         // Over TLS, the handshake negotiates the protocol.
         guard place.isSerial else { return .streams }

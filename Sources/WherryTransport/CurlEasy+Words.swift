@@ -20,7 +20,7 @@ extension CurlEasy {
     /// share the connection. Any transfer of the connection may be the one that receives GOAWAY.
     func hear(_ exchange: Exchange) {
         hearing = Hearing()
-        let version = exchange.request.httpVersion
+        let version = exchange.httpVersion
         guard let place = exchange.state.place, !place.isSerial || place.hasStreams,
             version == 20 || version == 0 && place.origin.isSecure
         else { return setHeard(false) }

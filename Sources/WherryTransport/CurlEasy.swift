@@ -235,7 +235,9 @@ final class CurlEasy {
         head.start(exchange.request.options)
         hear(exchange)
         var code = prepareUsual(exchange.request)
-        prepareRare(exchange.request, isFresh: exchange.state.restarts >= CurlEasy.mostRestarts)
+        prepareRare(
+            exchange.request, version: exchange.httpVersion,
+            isFresh: exchange.state.restarts >= CurlEasy.mostRestarts)
         if code == CURLE_OK { code = prepareMethod(exchange.request) }
         guard code == CURLE_OK else {
             return TransportError(
@@ -356,14 +358,16 @@ final class CurlEasy {
     }
 
     /// Sets options that few exchanges need. A reset restores their defaults.
-    private func prepareRare(_ request: borrowing ExchangeRequest, isFresh: Bool) {
-        if request.httpVersion != 0 {
+    private func prepareRare(
+        _ request: borrowing ExchangeRequest, version: Int32, isFresh: Bool
+    ) {
+        if version != 0 {
             isPlain = false
             set(
                 CURLOPT_HTTP_VERSION,
-                request.httpVersion == 11 ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2_0)
+                version == 11 ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2_0)
         }
-        if request.priority != 0, request.httpVersion != 11 {
+        if request.priority != 0, version != 11 {
             isPlain = false
             set(CURLOPT_STREAM_WEIGHT, Self.streamWeight(request.priority))
         }

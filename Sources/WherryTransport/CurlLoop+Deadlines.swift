@@ -1,6 +1,7 @@
 // Wherry: deadlines and speed limits of the loop.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CCurl
 import WherrySystem
 
 extension CurlLoop {
@@ -26,6 +27,10 @@ extension CurlLoop {
         var postponed: [Exchange] = []
         for exchange in active {
             if let error = exchange.overdue(at: now) {
+                if exchange.isAnswered && error.kind == .idleTimeout {
+                    end(exchange, CURLE_OK)
+                    continue
+                }
                 // The body of a redirect is not needed, so it may be incomplete.
                 let isEnough = exchange.isDiscarding && error.kind != .totalTimeout
                 finish(exchange, error: isEnough ? nil : error)

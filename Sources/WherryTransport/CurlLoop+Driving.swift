@@ -337,7 +337,7 @@ extension CurlLoop {
         settle()
     }
 
-    private func callCurl(_ socket: Int32, _ events: Int32) {
+    func callCurl(_ socket: Int32, _ events: Int32) {
         // The process exit waits for this iteration, which may have many sockets to handle.
         guard !ProcessExit.hasBegun else { return }
         var running: Int32 = 0
@@ -374,6 +374,8 @@ extension CurlLoop {
                 curlDeadline = .never
                 callCurl(CCURL_TIMEOUT_SOCKET, 0)
             }
+            sendCorked()
+            readEarlyResponses()
             harvest()
             if hasNewRoom {
                 hasNewRoom = false

@@ -189,7 +189,10 @@ extension CurlLoop {
             guard ccurl_get_pointer(handle, &context) == CURLE_OK, let context else { continue }
             let easy = Unmanaged<CurlEasy>.fromOpaque(context).takeUnretainedValue()
             guard let exchange = easy.exchange else { continue }
-            if exchange.state.beginsAnew || code != CURLE_OK && easy.mayBeginAnew(exchange) {
+            if exchange.state.beginsAnew
+                || code != CURLE_OK
+                    && (easy.mayBeginAnew(exchange) || easy.mayAskAgain(exchange, code))
+            {
                 restart(exchange, easy)
                 continue
             }
@@ -252,13 +255,15 @@ extension CurlLoop {
     }
 
     /// Completes an exchange that libcurl has completed.
-    private func end(_ exchange: Exchange, _ code: CURLcode) {
+    func end(_ exchange: Exchange, _ code: CURLcode) {
         guard let easy = exchange.state.easy else { return }
         var error = exchange.state.failure
         // If the body is not needed, its failure does not matter: the response headers have
         // arrived.
-        if error == nil, code != CURLE_OK, !exchange.isDiscarding { error = easy.error(code) }
-        exchange.state.hasWholeBody = error == nil && code == CURLE_OK
+        let isWhole = code == CURLE_OK || easy.hasWholeEarlyResponse(exchange, code)
+        if error == nil, !isWhole, !exchange.isDiscarding { error = easy.error(code) }
+        exchange.state.hasWholeBody = error == nil && isWhole
+        exchange.state.mayLackData = easy.mayLackData(exchange)
         if error == nil && exchange.state.head == nil {
             error = TransportError(.badProtocol, "The connection ended without a response")
         }
@@ -354,9 +359,10 @@ extension CurlLoop {
             let isClosedByPeer = exchange.state.tlsConnection.map {
                 closedByPeer.remove($0) != nil
             }
-            result.isLengthUnverified =
+            let endsWithConnection =
                 exchange.request.url.origin.isSecure
                 && head.httpVersion < 20 && !exchange.state.hasLength && isClosedByPeer != true
+            result.isLengthUnverified = endsWithConnection || exchange.state.mayLackData
         }
         exchange.state.decoder = nil
         exchange.receiver.exchange(exchange, didFinish: result)

@@ -103,6 +103,10 @@ final class CurlLoop: @unchecked Sendable {
     /// The error for new exchanges, if none may start.
     @exclusivity(unchecked) var refusal: TransportError?
     @exclusivity(unchecked) var isStarting = false
+    /// The sockets that hold back packets (``cork(_:)``).
+    @exclusivity(unchecked) var corked: [Int32] = []
+    /// The exchanges whose HTTP/2 response began before the request was sent completely.
+    @exclusivity(unchecked) var early: [Exchange] = []
     /// Whether waiting exchanges may start because of a response.
     @exclusivity(unchecked) var hasNewRoom = false
     /// The last stream ID from the GOAWAY of each HTTP/2 connection about to be closed, by local

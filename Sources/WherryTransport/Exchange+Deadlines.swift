@@ -4,7 +4,8 @@
 import WherrySystem
 
 extension Exchange {
-    /// The maximum time to read the body of a redirect, which is read only to reuse the connection.
+    /// The maximum time to read the body of a redirect, which is read only to reuse the connection,
+    /// and to send the rest of a request that was already answered.
     static let discardTime = Int64.milliseconds(1_000)
 
     /// Whether the response headers have arrived and the body is not needed.
@@ -54,6 +55,10 @@ extension Exchange {
         }
         if isDiscarding {
             let time = state.stallStart.advanced(by: Self.discardTime)
+            if time < nearest.time { nearest = (time, .idleTimeout) }
+        }
+        if isAnswered {
+            let time = state.lastActivity.advanced(by: Self.discardTime)
             if time < nearest.time { nearest = (time, .idleTimeout) }
         }
         if timeouts.stallWindow > 0 && state.head != nil && !isDiscarding {

@@ -35,6 +35,12 @@ struct ExchangeState: ~Copyable {
 
     /// Whether the request was sent completely, and the response is awaited.
     var isSent = false
+    /// Whether HTTP/1.1 was chosen, although the request allows HTTP/2.
+    var usesHTTP1 = false
+    /// Whether an HTTP/2 response began before the request was sent completely.
+    var isEarly = false
+    /// Whether the end of the body may be lost (``CurlEasy/mayLackData(_:)``).
+    var mayLackData = false
 
     // The response.
     /// Whether the framing marks the end of the body.

@@ -123,7 +123,10 @@ import WherrySystem
         .enabled(if: NginxServer.isInstalled, "nginx is missing: run scripts/setup"))
     func http2() async throws {
         let nginx = try NginxServer.shared
-        let client = try makeClient { $0.caFile = nginx.ca }
+        let client = try makeClient {
+            $0.caFile = nginx.ca
+            $0.httpVersion = .http2
+        }
         let bytes = Self.lines(3_000_001)
         let local = try #require(URL(string: scope.url("/sink")))
         let url = nginx.tlsURL("/via/\(try #require(local.port))\(local.path)")

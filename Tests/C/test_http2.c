@@ -54,6 +54,24 @@ TEST("C19 a download over TLS uses HTTP/1.1 by default, and HTTP/2 on request") 
   }
 }
 
+TEST("C19 a body over 16 KiB uses HTTP/1.1 over TLS, and HTTP/2 on request") {
+  if (!nginx_is_here()) return;
+  static uint8_t body[16 * 1024 + 1];
+  const struct {
+    int64_t asked;
+    size_t count;
+    const char *told;
+  } rows[] = {{0, sizeof body - 1, "HTTP/2.0"},
+              {0, sizeof body, "HTTP/1.1"},
+              {20, sizeof body, "HTTP/2.0"}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    wherry_request *request = new_request("POST", nginx_url("/protocol"));
+    CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_HTTP_VERSION, rows[i].asked));
+    CHECK_OK(wherry_request_set_body(request, body, rows[i].count, "application/octet-stream"));
+    CHECK_TEXT(perform(trusting_client(), request).body, rows[i].told);
+  }
+}
+
 TEST("C19 a hundred requests share one HTTP/2 connection, each with its own response") {
   enum { COUNT = 100 };
   if (!nginx_is_here()) return;

@@ -140,6 +140,12 @@ def test_HTTP2_a_download_resumes_after_a_stream_reset(
     assert ranges == [[], [f"bytes={left.done_bytes}-"]]
 
 
+def test_C19_a_body_over_16_KiB_uses_1_1_and_2_on_request(nginx: Dict[str, Any], secure: str) -> None:
+    for count, version, text in ((16384, None, "HTTP/2.0"), (16385, None, "HTTP/1.1"), (16385, "2", "HTTP/2.0")):
+        with wherry.Client(verify=nginx["ca"], http_version=version) as client:
+            assert client.post(secure + "/protocol", data=bytes(count)).text == text
+
+
 def test_HTTP2_bodies_stream_in_both_directions(secure: str, server: Server, trusting: wherry.Client) -> None:
     size = 16 << 20
     digest = hashlib.sha256()

@@ -403,7 +403,7 @@ max_retries | 5 for downloads, 0 for requests | The maximum number of automatic 
 retry_unsafe_methods | False | Whether to retry requests with methods that are not idempotent, such as POST. The server may execute such a request twice
 wait_for_network | 0 for requests, 60 s for downloads | The maximum time that a transfer waits while its host is unreachable. 0: no wait. In seconds
 send_languages | False | Whether to send the user's languages as Accept-Language, taken from the environment (`LANGUAGE`, `LC_ALL`, `LC_MESSAGES`, `LANG`). A header that you set overrides it
-http_version | 2 over TLS, downloads 1.1 | "1.1", or "2" if the server supports it
+http_version | 2 over TLS; 1.1 for downloads and bodies over 16 KiB | "1.1", or "2" if the server supports it
 compressed | 1 | 0 requests no content encoding, 1 requests gzip and deflate, 2 also br and zstd
 max_body_bytes | 67108864 | The maximum size in bytes of a body collected in memory, after decoding
 max_header_bytes | 307200 | The maximum size of the response headers in bytes. From 1,024 to 307,200
