@@ -46,7 +46,7 @@ def test_L1_environment_variables_enable_a_log(server: Server, tmp_path: pathlib
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be somebody with more rights")
 def test_L1_SEC_S4_a_privileged_program_ignores_the_environment(server: Server, tmp_path: pathlib.Path) -> None:
-    program = os.path.join(ROOT, ".build", "debug", "wherry-cli")
+    program = os.environ.get("WHERRY_CLI", os.path.join(ROOT, ".build", "debug", "wherry-cli"))
     if not os.path.exists(program):
         pytest.skip("the command is not built")
     copy = tmp_path / "program"
