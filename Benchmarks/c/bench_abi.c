@@ -1,7 +1,7 @@
 /* Wherry: the benchmark driver of the C interface
  * SPDX-License-Identifier: Apache-2.0
  *
- * usage: bench_abi get URL REQUESTS IN_FLIGHT
+ * usage: bench_abi get URL REQUESTS IN_FLIGHT [CA [1.1]]
  *        bench_abi sync URL REQUESTS
  *        bench_abi download URL PATH COUNT [SEGMENTS [DURABILITY [RESUME [CA]]]]
  *        bench_abi upload URL FILE COUNT */
@@ -119,11 +119,12 @@ int main(int count, char **arguments) {
   wherry_request *request = NULL;
   bench begun;
   long total, failed;
-  if (strcmp(verb, "get") == 0 && count == 5) {
+  if (strcmp(verb, "get") == 0 && count >= 5 && count <= 7) {
     long in_flight = atol(arguments[4]);
     total = atol(arguments[3]);
-    open_client(in_flight, NULL);
+    open_client(in_flight, count > 5 ? arguments[5] : NULL);
     check(wherry_request_new("GET", arguments[2], &request));
+    if (count > 6) check(wherry_request_set_option(request, WHERRY_OPTION_HTTP_VERSION, 11));
     run_get(request, in_flight > WARM_UP ? in_flight : WARM_UP, in_flight);
     received = 0;
     begun = bench_begin();

@@ -1,7 +1,7 @@
 /* Wherry: many concurrent GETs with libcurl, written carefully
  * SPDX-License-Identifier: Apache-2.0
  *
- * usage: bench_get URL REQUESTS IN_FLIGHT
+ * usage: bench_get URL REQUESTS IN_FLIGHT [CA [1.1]]
  *
  * One thread, curl_multi_socket_action, no timerfd. The epoll interest of a
  * descriptor changes lazily: only after an unwanted event, or when libcurl wants more events than
@@ -105,7 +105,7 @@ static long run(CURL **easies, long in_flight, long total) {
 }
 
 int main(int count, char **arguments) {
-  if (count != 4) bench_fail("usage", "bench_get URL REQUESTS IN_FLIGHT");
+  if (count < 4 || count > 6) bench_fail("usage", "bench_get URL REQUESTS IN_FLIGHT [CA [1.1]]");
   long total = atol(arguments[2]), in_flight = atol(arguments[3]);
   curl_global_init(CURL_GLOBAL_ALL);
   multi = curl_multi_init();
@@ -125,6 +125,11 @@ int main(int count, char **arguments) {
     curl_easy_setopt(easies[i], CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(easies[i], CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(easies[i], CURLOPT_CLOSESOCKETFUNCTION, on_close);
+    if (count > 4) {
+      curl_easy_setopt(easies[i], CURLOPT_CAINFO, arguments[4]);
+      curl_easy_setopt(easies[i], CURLOPT_PIPEWAIT, 1L);
+    }
+    if (count > 5) curl_easy_setopt(easies[i], CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
   }
   run(easies, in_flight, in_flight > WARM_UP ? in_flight : WARM_UP);
   received = 0;

@@ -16,7 +16,7 @@ import Glibc
 // * It stops reading when it has received as much as Content-Length says, and so does not learn
 //   that it may send more of the request.
 //
-// So long bodies use HTTP/1.1, and so do all bodies for a server that was seen to respond early.
+// Therefore long bodies use HTTP/1.1, and so do all bodies for a server that was seen to respond early.
 // Other bodies are sent together with their headers.
 
 extension CurlLoop {
