@@ -20,6 +20,8 @@ final class CurlEasy {
         var ownFields: OwnFields.Content?
         var connectTimeout: Int64 = -1
         var sharesByHandshake: Bool?
+        /// 0 for libcurl's default.
+        var httpVersion: Int32 = 0
         var userAgent = ""
         /// "" for no proxy.
         var proxy = ""
@@ -361,11 +363,15 @@ final class CurlEasy {
     private func prepareRare(
         _ request: borrowing ExchangeRequest, version: Int32, isFresh: Bool
     ) {
-        if version != 0 {
-            isPlain = false
-            set(
-                CURLOPT_HTTP_VERSION,
-                version == 11 ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2_0)
+        if version != settled.httpVersion {
+            settled.httpVersion = version
+            let choice =
+                switch version {
+                case 11: CURL_HTTP_VERSION_1_1
+                case 20: CURL_HTTP_VERSION_2_0
+                default: CURL_HTTP_VERSION_NONE
+                }
+            set(CURLOPT_HTTP_VERSION, choice)
         }
         if request.priority != 0, version != 11 {
             isPlain = false
