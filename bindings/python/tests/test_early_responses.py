@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import ssl
+import subprocess
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from typing import BinaryIO, Iterator, Optional, Tuple
 
 import pytest
@@ -178,3 +181,30 @@ def test_R29_a_POST_that_may_be_processed_is_not_sent_again_if_libcurl_loses_its
         assert caught.value.reason == "connection_reset"
         assert client.counters().requests == 2
     told.result(PATIENCE)
+
+
+@pytest.fixture
+def go_server(certificate: str, tmp_path: Path) -> Iterator[Tuple[str, str]]:
+    """The URL of a server of Go's net/http, and its certificate."""
+    compiler = shutil.which("go")
+    if compiler is None:
+        pytest.skip("Go is missing: run scripts/setup --languages")
+    program, source = tmp_path / "early_server", Path(__file__).with_name("early_server.go")
+    settings = {**os.environ, "GOCACHE": str(tmp_path / "cache"), "GO111MODULE": "off"}
+    subprocess.run([compiler, "build", "-o", program, source], check=True, env=settings)
+    cert = os.path.join(certificate, "cert.pem")
+    words = [str(program), cert, os.path.join(certificate, "key.pem")]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as server:
+        assert server.stdin is not None and server.stdout is not None
+        yield f"https://127.0.0.1:{int(server.stdout.readline())}", cert
+        server.stdin.close()  # The server ends.
+
+
+def test_R29_no_response_of_a_server_that_does_not_read_requests_is_lost(go_server: Tuple[str, str]) -> None:
+    url, cert = go_server
+    for status, size, count in ((200, 8, 400), (401, 16_384, 400), (401, 60_000, 200), (413, 5_000_000, 20)):
+        body = bytes(size)
+        with wherry.Client(verify=cert, proxy="", max_retries=0, **PATIENT) as client, ThreadPoolExecutor(16) as pool:
+            sent = [pool.submit(client.post, f"{url}/{status}", data=body) for _ in range(count)]
+            told = {(each.result().status_code, each.result().content) for each in sent}
+        assert told == {(status, b"early")}, size
