@@ -28,7 +28,7 @@ extension CurlEasy {
             let hasHead = exchange?.state.head != nil
             return TransportError(
                 hasHead ? .truncated : .reset,
-                "Lost \(hasHead ? "a part of " : "")the response from \(host), which ended the HTTP/2 stream before the request was sent completely. Set http_version to 11.",
+                "Lost \(hasHead ? "a part of " : "")the response from \(host), which ended the HTTP/2 stream before the request was sent completely. Use HTTP/1.1.",
                 curlCode: Int32(code.rawValue))
         }
         if let error = descriptorError(code) { return error }
@@ -79,7 +79,7 @@ extension CurlEasy {
                 ? "The server does not use TLS on this port: check the port, or use http."
                 : "The server, or an https proxy, does not use TLS on this port: check the ports."
         case .tls where detail.contains("no application protocol"):
-            advice = "The server may support only HTTP/2: set http_version to 20."
+            advice = "The server may support only HTTP/2: choose that version."
         case .tls where detail.hasPrefix("error setting certificate"):
             advice = "Install the package ca-certificates, or set a CA file or directory."
         default: return ""

@@ -25,6 +25,9 @@ package final class GroupTransfer: CompoundTransfer, @unchecked Sendable {  // g
         var isFromCache = true
         /// Why the group failed, and the response that caused it.
         var blame: TransferOutcome?
+        /// Whether a thread reports the ends of members. One thread at a time does, so that no
+        /// progress overtakes a later one.
+        var isReporting = false
     }
 
     private struct Child {
@@ -162,8 +165,7 @@ package final class GroupTransfer: CompoundTransfer, @unchecked Sendable {  // g
         let last = Self.last(of: child)
         let hit = Self.isHit(child, outcome)
         let member = keepsResults ? Self.member(child, outcome) : nil
-        let (action, others, isMoving) = work.withLock {
-            work -> (GroupMachine.Action, [Transfer], Bool) in
+        let (others, isMoving, mayReport) = work.withLock { work -> ([Transfer], Bool, Bool) in
             if let before = work.running.removeValue(forKey: index)?.told {
                 work.sum.remove(before)
             }
@@ -174,16 +176,30 @@ package final class GroupTransfer: CompoundTransfer, @unchecked Sendable {  // g
             if let member { work.members[index] = member }
             let action = work.machine.memberEnded(index, isFailure: outcome.error != nil)
             if work.machine.firstFailed == index { work.blame = blame(index, child, outcome) }
+            let mayReport = !work.isReporting
+            work.isReporting = true
             return (
-                action, action == .cancelOthers ? Self.started(work) : [], !work.moving.isEmpty
+                action == .cancelOthers ? Self.started(work) : [], !work.moving.isEmpty, mayReport
             )
         }
         observer.transfer(self, isMoving: isMoving)
-        emit(.progress(progress))
-        switch action {
-        case .nothing: break
-        case .cancelOthers: for other in others { other.cancel() }
-        case .end: end()
+        if mayReport { reportEnds() }
+        for other in others { other.cancel() }
+    }
+
+    /// Reports the progress after members have ended, and ends the group after its last member.
+    private func reportEnds() {
+        while true {
+            let told = progress
+            emit(.progress(told))
+            let (isDone, isOver) = work.withLock { work in
+                // Otherwise, a member has ended since the progress was read.
+                let isDone = Int(told.endedCount) == work.machine.ended
+                work.isReporting = !isDone
+                return (isDone, work.machine.isOver)
+            }
+            guard isDone else { continue }
+            return isOver ? end() : ()
         }
     }
 

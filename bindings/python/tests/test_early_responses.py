@@ -176,7 +176,7 @@ def test_R29_a_POST_that_may_be_processed_is_not_sent_again_if_libcurl_loses_its
 ) -> None:
     told = answers.serve(WHOLE + reset(3))
     with answers.client() as client:
-        with pytest.raises(wherry.NetworkError, match="Lost the response .* Set http_version to 11") as caught:
+        with pytest.raises(wherry.NetworkError, match="Lost the response .* Use HTTP/1.1") as caught:
             client.post(answers.url, data=BODY)
         assert caught.value.reason == "connection_reset"
         assert client.counters().requests == 2
