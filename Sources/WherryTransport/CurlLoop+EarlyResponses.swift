@@ -16,8 +16,8 @@ import Glibc
 // * It stops reading when it has received as much as Content-Length says, and so does not learn
 //   that it may send more of the request.
 //
-// Therefore long bodies use HTTP/1.1, and so do all bodies for a server that was seen to respond early.
-// Other bodies are sent together with their headers.
+// Therefore long bodies use HTTP/1.1, and so do all bodies for a server that was seen to respond
+// early. Other bodies are sent together with their headers.
 
 extension CurlLoop {
     /// Makes the kernel hold back the packets of a connection until ``sendCorked()``, so that a
@@ -107,10 +107,10 @@ extension CurlEasy {
         code == CURLE_HTTP2_STREAM && errorText[0] == 0
     }
 
-    /// Returns whether to send a request again, over HTTP/1.1, because libcurl lost its response.
+    /// Returns whether to retry a request over HTTP/1.1 because libcurl lost its response.
     ///
-    /// A request that must not be sent twice is sent again only if the server refused it (4xx).
-    func mayAskAgain(_ exchange: Exchange, _ code: CURLcode) -> Bool {
+    /// If it must not be sent twice, it is retried only if the server refused it (4xx).
+    func mayRetryLost(_ exchange: Exchange, _ code: CURLcode) -> Bool {
         guard exchange.state.failure == nil, exchange.state.head == nil, isClosedStream(code)
         else { return false }
         exchange.state.place?.answersEarly = true

@@ -191,7 +191,7 @@ extension CurlLoop {
             guard let exchange = easy.exchange else { continue }
             if exchange.state.beginsAnew
                 || code != CURLE_OK
-                    && (easy.mayBeginAnew(exchange) || easy.mayAskAgain(exchange, code))
+                    && (easy.mayBeginAnew(exchange) || easy.mayRetryLost(exchange, code))
             {
                 restart(exchange, easy)
                 continue

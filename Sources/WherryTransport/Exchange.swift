@@ -106,17 +106,20 @@ extension ExchangeRequest {
         }
     }
 
+    /// Whether the request has a body, which may be empty.
     var hasBody: Bool {
         if case .none = body { false } else { true }
     }
 
     /// Whether the body may be longer than a frame of HTTP/2 (RFC 9113, section 4.2).
     var isLongUpload: Bool {
-        switch body {
-        case .none: false
-        case .bytes(let bytes): bytes.count > 16_384
-        case .source(let source): source.length.map { $0 > 16_384 } ?? true
-        }
+        let length: Int64? =
+            switch body {
+            case .none: 0
+            case .bytes(let bytes): Int64(bytes.count)
+            case .source(let source): source.length
+            }
+        return length.map { $0 > 16_384 } ?? true
     }
 
     /// The headers that are sent unless ``headers`` contains or suppresses them.

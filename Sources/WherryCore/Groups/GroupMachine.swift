@@ -10,8 +10,6 @@ struct GroupMachine: Sendable {
         case nothing
         /// Cancel the other members.
         case cancelOthers
-        /// End the group: no member is left.
-        case end
     }
 
     let policy: RequestGroup.Policy
@@ -37,8 +35,7 @@ struct GroupMachine: Sendable {
         ended += 1
         // Members cancelled because of a failure end after it.
         if isFailure, firstFailed == nil { firstFailed = index }
-        if isOver { return .end }
-        guard isFailure, policy == .failFast, !isStopping else { return .nothing }
+        guard isFailure, policy == .failFast, !isStopping, !isOver else { return .nothing }
         isStopping = true
         return .cancelOthers
     }

@@ -198,8 +198,7 @@ package final class GroupTransfer: CompoundTransfer, @unchecked Sendable {  // g
                 work.isReporting = !isDone
                 return (isDone, work.machine.isOver)
             }
-            guard isDone else { continue }
-            return isOver ? end() : ()
+            if isDone { return isOver ? end() : () }
         }
     }
 

@@ -248,7 +248,7 @@ package final class ImageLoadTable: Sendable {
 
     // MARK: Decoding
 
-    /// Decodes on the calling thread, unless nobody waits any more.
+    /// Decodes on the calling thread, unless every caller has cancelled.
     private func decode(_ load: ImageLoad, _ target: ImageTarget, _ client: Client) {
         let (isWanted, response) = state.withLock { state in
             let actions = Self.handle(&state, load, .ready(target))
@@ -288,7 +288,7 @@ package final class ImageLoadTable: Sendable {
         }
     }
 
-    /// Removes a response that is no valid image from the caches on disk, so that the next load
+    /// Removes a response that is not a valid image from the caches on disk, so that the next load
     /// asks the server.
     private func forget(_ load: ImageLoad, _ client: Client) {
         guard let request = leader(of: load)?.request else { return }

@@ -179,7 +179,8 @@ public struct Response: Sendable {
     /// one, and the headers are merged (K15).
     public var isRevalidated: Bool { storage.marks.contains(.revalidated) }
     /// Whether the body may be truncated (SEC-R4): it has no length, and its TLS connection ended
-    /// without close_notify, or its HTTP/2 stream ended before the request was sent completely. With the option `requireVerifiedLength` such a response is an error.
+    /// without close_notify, or its HTTP/2 stream ended before the request was sent completely.
+    /// With the option `requireVerifiedLength` such a response is an error.
     public var isLengthUnverified: Bool { storage.isLengthUnverified }
 
     /// All headers in order. A value is decoded as UTF-8, or as ISO-8859-1 if it is not UTF-8.

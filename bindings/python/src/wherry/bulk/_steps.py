@@ -46,7 +46,7 @@ class Workbench:
             self.gate.pause(host, error.retry_after)
 
     def judge(self, host: str, response: Response) -> None:
-        """Tells the gate how a host responded, and raises an error for an error status."""
+        """Reports to the gate how a host responded, and raises an error for an error status."""
         try:
             response.raise_for_status()
         except WherryError as error:
