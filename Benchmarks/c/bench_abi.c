@@ -4,7 +4,7 @@
  * usage: bench_abi get URL REQUESTS IN_FLIGHT [CA [1.1]]
  *        bench_abi sync URL REQUESTS
  *        bench_abi download URL PATH COUNT [SEGMENTS [DURABILITY [RESUME [CA]]]]
- *        bench_abi upload URL FILE COUNT */
+ *        bench_abi upload URL FILE COUNT [CA] */
 #include <unistd.h>
 #include <wherry.h>
 
@@ -149,13 +149,16 @@ int main(int count, char **arguments) {
       check(wherry_request_set_option(request, WHERRY_OPTION_RESUME, atol(arguments[7])));
     begun = bench_begin();
     failed = run_download(request, arguments[3], total);
-  } else if (strcmp(verb, "upload") == 0 && count == 5) {
+  } else if (strcmp(verb, "upload") == 0 && count >= 5 && count <= 6) {
     total = atol(arguments[4]);
-    open_client(1, NULL);
+    open_client(1, count > 5 ? arguments[5] : NULL);
     check(wherry_request_new("POST", arguments[2], &request));
     check(wherry_request_add_part_file(request, "file", arguments[3], NULL,
                                        "application/octet-stream"));
     begun = bench_begin();
+    run_upload(request, 1);
+    received = 0;
+    bench_restart(&begun);
     failed = run_upload(request, total);
   } else {
     bench_fail("usage", "bench_abi get|sync|download|upload URL ...");

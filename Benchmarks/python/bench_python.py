@@ -2,19 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """bench_python.py sync|asyncio VERB WORD...: prints one line in the format of Benchmarks/c/bench.h.
 
-sync URL REQUESTS          one GET after the other
-get URL REQUESTS FLIGHT    FLIGHT GETs at once (asyncio)
-download URL PATH COUNT    into a file
-upload URL PATH COUNT      a multipart form with that file, one after the other
+sync URL REQUESTS                      one GET after the other
+get URL REQUESTS FLIGHT [CA [1.1]]     FLIGHT GETs at once (asyncio)
+download URL PATH COUNT                into a file
+upload URL PATH COUNT [CA]             a multipart form with that file, one after the other
 """
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-import time
-from typing import Any, Callable, Tuple
+from typing import Any, Dict, Tuple
+
+from measurement import WARM_UP, Counts, Result, in_flight, measured, one_by_one
 
 sys.path.insert(
     0,
@@ -23,47 +23,13 @@ sys.path.insert(
 
 import wherry  # noqa: E402
 
-WARM_UP = 64
 #: The same settings as in the other drivers: no environment, no compression.
 SETTINGS: Any = {"trust_env": False, "compressed": 0}
-Counts = Tuple[int, int, int]
 
 
-def status_kib(name: str) -> int:
-    with open("/proc/self/status", encoding="ascii") as file:
-        for line in file:
-            if line.startswith(name):
-                return int(line.split()[1])
-    return -1
-
-
-def measured(run: Callable[[], Counts]) -> None:
-    """Runs the case and prints the line."""
-    with open("/proc/self/clear_refs", "w", encoding="ascii") as file:
-        file.write("5")  # resets the peak
-    start, wall, cpu = status_kib("VmRSS:"), time.perf_counter(), time.process_time()
-    done, failed, count = run()
-    figures = {
-        "wall_s": time.perf_counter() - wall,
-        "cpu_s": time.process_time() - cpu,
-        "done": done,
-        "failed": failed,
-        "bytes": count,
-        "start_kib": start,
-        "peak_kib": status_kib("VmHWM:"),
-    }
-    print(json.dumps(figures))
-    if failed:
-        sys.exit(f"{failed} of {done} failed")
-
-
-def sync_gets(client: wherry.Client, url: str, total: int) -> Counts:
-    failed = count = 0
-    for _ in range(total):
-        answer = client.get(url)
-        failed += answer.status_code != 200
-        count += len(answer.content)
-    return total, failed, count
+def trust(words: Tuple[str, ...]) -> Dict[str, Any]:
+    """The settings of the words `[CA [1.1]]`."""
+    return dict(zip(("verify", "http_version"), words))
 
 
 def downloads(client: wherry.Client, url: str, path: str, total: int) -> Counts:
@@ -73,28 +39,13 @@ def downloads(client: wherry.Client, url: str, path: str, total: int) -> Counts:
 
 
 def uploads(client: wherry.Client, url: str, path: str, total: int) -> Counts:
-    failed = 0
-    for _ in range(total):
+    size = os.path.getsize(path)
+
+    def send() -> Result:
         with open(path, "rb") as file:
-            failed += not client.post(url, files={"photo": file}).ok
-    return total, failed, os.path.getsize(path) * total
+            return client.post(url, files={"photo": file}).status_code, size
 
-
-async def gets(client: wherry.AsyncClient, url: str, total: int, flight: int) -> Counts:
-    import asyncio
-
-    left, failed, count = total, 0, 0
-
-    async def one_after_the_other() -> None:
-        nonlocal left, failed, count
-        while left > 0:
-            left -= 1
-            answer = await client.get(url)
-            failed += answer.status_code != 200
-            count += len(answer.content)
-
-    await asyncio.gather(*[one_after_the_other() for _ in range(flight)])
-    return total, failed, count
+    return one_by_one(send, total)
 
 
 async def async_downloads(client: wherry.AsyncClient, url: str, path: str, total: int) -> Counts:
@@ -104,39 +55,60 @@ async def async_downloads(client: wherry.AsyncClient, url: str, path: str, total
 
 
 async def async_uploads(client: wherry.AsyncClient, url: str, path: str, total: int) -> Counts:
-    failed = 0
-    for _ in range(total):
+    size = os.path.getsize(path)
+
+    async def send() -> Result:
         with open(path, "rb") as file:
-            failed += not (await client.post(url, files={"photo": file})).ok
-    return total, failed, os.path.getsize(path) * total
+            return (await client.post(url, files={"photo": file})).status_code, size
+
+    return await in_flight(send, total, 1)
 
 
 def run_asyncio(verb: str, words: Tuple[str, ...]) -> None:
     import asyncio
 
     loop = asyncio.new_event_loop()
+    settings = {**SETTINGS, **trust(words[3:])}
     if verb == "get":
         url, total, flight = words[0], int(words[1]), int(words[2])
-        client = wherry.AsyncClient(max_per_host=flight, max_connections=flight, **SETTINGS)
-        loop.run_until_complete(gets(client, url, max(WARM_UP, flight), flight))
-        measured(lambda: loop.run_until_complete(gets(client, url, total, flight)))
+        client = wherry.AsyncClient(max_per_host=flight, max_connections=flight, **settings)
+
+        async def send() -> Result:
+            response = await client.get(url)
+            return response.status_code, len(response.content)
+
+        loop.run_until_complete(in_flight(send, max(WARM_UP, flight), flight))
+        measured(lambda: loop.run_until_complete(in_flight(send, total, flight)))
     else:
-        client = wherry.AsyncClient(**SETTINGS)
+        client = wherry.AsyncClient(**settings)
         function = {"download": async_downloads, "upload": async_uploads}[verb]
         url, path, total = words[0], words[1], int(words[2])
-        measured(lambda: loop.run_until_complete(function(client, url, path, total)))
+
+        def run(count: int) -> Counts:
+            return loop.run_until_complete(function(client, url, path, count))
+
+        measured(lambda: run(total), (lambda: run(1)) if verb == "upload" else None)
     loop.run_until_complete(client.aclose())
     loop.close()
 
 
 def run_sync(verb: str, words: Tuple[str, ...]) -> None:
-    with wherry.Client(**SETTINGS) as client:
+    with wherry.Client(**SETTINGS, **trust(words[3:])) as client:
         if verb == "sync":
-            sync_gets(client, words[0], WARM_UP)
-            measured(lambda: sync_gets(client, words[0], int(words[1])))
+
+            def send() -> Result:
+                response = client.get(words[0])
+                return response.status_code, len(response.content)
+
+            one_by_one(send, WARM_UP)
+            measured(lambda: one_by_one(send, int(words[1])))
         else:
             function = {"download": downloads, "upload": uploads}[verb]
-            measured(lambda: function(client, words[0], words[1], int(words[2])))
+
+            def run(count: int) -> Counts:
+                return function(client, words[0], words[1], count)
+
+            measured(lambda: run(int(words[2])), (lambda: run(1)) if verb == "upload" else None)
 
 
 if __name__ == "__main__":

@@ -6,14 +6,20 @@ import Glibc
 
 /// Time and memory from `init` to `end`.
 struct Measurement {
-    private let wall = seconds(CLOCK_MONOTONIC)
-    private let cpu = seconds(CLOCK_PROCESS_CPUTIME_ID)
+    private var wall = seconds(CLOCK_MONOTONIC)
+    private var cpu = seconds(CLOCK_PROCESS_CPUTIME_ID)
     private let startKiB: Int
 
     init() {
         // 5 resets the peak.
         try? "5".write(toFile: "/proc/self/clear_refs", atomically: false, encoding: .utf8)
         startKiB = Self.statusKiB("VmRSS:")
+    }
+
+    /// Starts the clocks again after a first request whose memory counts, but whose time does not.
+    mutating func restart() {
+        wall = Self.seconds(CLOCK_MONOTONIC)
+        cpu = Self.seconds(CLOCK_PROCESS_CPUTIME_ID)
     }
 
     /// Prints the line of JSON.

@@ -1,11 +1,11 @@
 // Wherry: the benchmark driver in Swift.
 // SPDX-License-Identifier: Apache-2.0
 //
-// usage: bench-swift get URL REQUESTS IN_FLIGHT
-//        bench-swift executor get URL REQUESTS IN_FLIGHT      on a NetworkExecutor
+// usage: bench-swift get URL REQUESTS IN_FLIGHT [CA [1.1]]
+//        bench-swift executor get URL REQUESTS IN_FLIGHT [CA [1.1]]      on a NetworkExecutor
 //        bench-swift sync URL REQUESTS
 //        bench-swift download URL PATH COUNT
-//        bench-swift upload URL FILE COUNT
+//        bench-swift upload URL FILE COUNT [CA]
 //        bench-swift cache FOLDER memory|disk read|perform|send SIZE ENTRIES COUNT
 //        bench-swift images cached|load ENTRIES COUNT
 
@@ -20,21 +20,26 @@ func usage() -> Never {
     exit(2)
 }
 
-func openClient(_ inFlight: Int) throws -> Client {
+func openClient(_ inFlight: Int, caFile: String? = nil) throws -> Client {
     try Client {
         $0.proxy = ""
         // Sends the same bytes as the other drivers.
         $0.contentCodings = .identity
         $0.maxPerHost = max(6, inFlight)
         $0.maxConnections = max(32, inFlight)
+        $0.caFile = caFile
     }
 }
 
 /// Sends requests with `await`, with a number of them in flight.
-func get(_ url: String, _ total: Int, _ inFlight: Int, onNetwork: Bool) async throws {
-    let client = try openClient(inFlight)
-    let asked = Request(url, method: "GET")
-    @Sendable func run(_ count: Int) async -> (failed: Int, bytes: Int64) {
+func get(
+    _ url: String, _ total: Int, _ inFlight: Int, tls: ArraySlice<String>, onNetwork: Bool
+) async throws {
+    let client = try openClient(inFlight, caFile: tls.first)
+    var request = Request(url, method: "GET")
+    if tls.count > 1 { request.httpVersion = .http1 }
+    let asked = request
+    @Sendable func send(_ count: Int) async -> (failed: Int, bytes: Int64) {
         var failed = 0
         var bytes: Int64 = 0
         for _ in 0..<count {
@@ -42,20 +47,23 @@ func get(_ url: String, _ total: Int, _ inFlight: Int, onNetwork: Bool) async th
         }
         return (failed, bytes)
     }
-    _ = await run(warmUp)
-    let measurement = Measurement()
     let executor = onNetwork ? NetworkExecutor(client) : nil
-    let sum = await withTaskExecutorPreference(executor) {
-        await withTaskGroup(of: (failed: Int, bytes: Int64).self) { group in
-            for index in 0..<inFlight {
-                let share = total / inFlight + (index < total % inFlight ? 1 : 0)
-                group.addTask { await run(share) }
-            }
-            return await group.reduce((failed: 0, bytes: Int64(0))) {
-                ($0.failed + $1.failed, $0.bytes + $1.bytes)
+    func run(_ total: Int) async -> (failed: Int, bytes: Int64) {
+        await withTaskExecutorPreference(executor) {
+            await withTaskGroup(of: (failed: Int, bytes: Int64).self) { group in
+                for index in 0..<inFlight {
+                    let share = total / inFlight + (index < total % inFlight ? 1 : 0)
+                    group.addTask { await send(share) }
+                }
+                return await group.reduce((failed: 0, bytes: Int64(0))) {
+                    ($0.failed + $1.failed, $0.bytes + $1.bytes)
+                }
             }
         }
     }
+    _ = await run(max(warmUp, inFlight))
+    let measurement = Measurement()
+    let sum = await run(total)
     measurement.end(done: total, failed: sum.failed, bytes: sum.bytes)
 }
 
@@ -92,13 +100,14 @@ func download(_ url: String, _ path: String, _ count: Int) async throws {
 }
 
 /// Uploads a form with one file repeatedly.
-func upload(_ url: String, _ path: String, _ count: Int) throws {
-    let client = try openClient(1)
+func upload(_ url: String, _ path: String, _ count: Int, caFile: String?) throws {
+    let client = try openClient(1, caFile: caFile)
     var request = Request(url, method: "POST")
     request.body = .multipart([.file("file", path: path)])
-    _ = try client.perform(request)
     let size = Int64(try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0)
-    let measurement = Measurement()
+    var measurement = Measurement()
+    _ = try client.perform(request)
+    measurement.restart()
     var failed = 0
     for _ in 0..<count {
         do { _ = try client.perform(request) } catch { failed += 1 }
@@ -139,10 +148,12 @@ if onNetwork { words.remove(at: 1) }
 guard words.count > 3, let amount = Int(words[words.count == 4 ? 3 : words[1] == "get" ? 3 : 4])
 else { usage() }
 switch words[1] {
-case "get" where words.count == 5:
-    try await get(words[2], amount, max(1, Int(words[4]) ?? 1), onNetwork: onNetwork)
+case "get" where 5...7 ~= words.count:
+    try await get(
+        words[2], amount, max(1, Int(words[4]) ?? 1), tls: words.dropFirst(5), onNetwork: onNetwork)
 case "sync": try sync(words[2], amount)
 case "download" where words.count == 5: try await download(words[2], words[3], amount)
-case "upload" where words.count == 5: try upload(words[2], words[3], amount)
+case "upload" where 5...6 ~= words.count:
+    try upload(words[2], words[3], amount, caFile: words.dropFirst(5).first)
 default: usage()
 }
