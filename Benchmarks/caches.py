@@ -12,9 +12,9 @@ import json
 import os
 import statistics
 import subprocess
-import sys
-import venv
 from typing import Dict, List, NamedTuple, Optional
+
+from peers import Peers
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SIZES = {"1 KiB": 1 << 10, "64 KiB": 64 << 10, "1 MiB": 1 << 20}
@@ -28,30 +28,7 @@ class Programs(NamedTuple):
     c: Optional[str]
     swift: Optional[List[str]]
     python: Optional[List[str]]
-    peers: Optional[str]
-
-
-def peers_python() -> Optional[str]:
-    """An interpreter with the other caches; prints a message and returns `None` without them."""
-    folder = os.path.join(HERE, ".venv")
-    wanted = os.path.join(HERE, "python", "peers.txt")
-    stamp, python = os.path.join(folder, "installed"), os.path.join(folder, "bin", "python")
-    with open(wanted, encoding="utf-8") as file:
-        text = file.read()
-    if os.path.exists(stamp):
-        with open(stamp, encoding="utf-8") as file:
-            if file.read() == text:
-                return python
-    install = [python, "-m", "pip", "install", "--quiet", "--requirement", wanted]
-    try:
-        venv.create(folder, with_pip=True, clear=True)
-        subprocess.run(install, check=True)
-    except (OSError, subprocess.CalledProcessError) as error:
-        print(f"left out: {', '.join(PEERS)}: {error}", file=sys.stderr)
-        return None
-    with open(stamp, "w", encoding="utf-8") as file:
-        file.write(text)
-    return python
+    peers: Peers
 
 
 def measure(words: List[str]) -> float:
@@ -76,12 +53,12 @@ def hits(programs: Programs, folder: str, place: str, size: int, count: int) -> 
         if programs.python:
             for call in ("read", "get", "get-http"):
                 found[f"Python {call}"] = [*programs.python, call, store, place, *shape]
-    if programs.peers:
-        script = os.path.join(HERE, "python", "bench_cache.py")
-        few = [str(size), "16", str(max(1, count // 10))]
-        for who in PEERS:
+    script = os.path.join(HERE, "python", "bench_cache.py")
+    few = [str(size), "16", str(max(1, count // 10))]
+    for who in PEERS:
+        if who in programs.peers.names:
             own = os.path.join(folder, f"{who}-{place}-{size}")
-            found[who] = [programs.peers, script, who, own, place, *few]
+            found[who] = [programs.peers.python, script, who, own, place, *few]
     return found
 
 

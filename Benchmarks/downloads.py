@@ -18,8 +18,9 @@ import shutil
 import statistics
 import subprocess
 import sys
-from typing import Dict, List, NamedTuple, Optional
+from typing import Dict, List, NamedTuple
 
+from peers import Peers
 from wherry_testserver.nginx import Nginx
 
 MIB = 1 << 20
@@ -59,7 +60,7 @@ def measure(measured: str, words: List[str]) -> Run:
     return Run(found["wall_s"], found["cpu_s"], found["peak_kib"])
 
 
-def commands(programs: Dict[str, str], peers: Optional[str], url: str, target: str, ca: str) -> Dict[str, List[str]]:
+def commands(programs: Dict[str, str], peers: Peers, url: str, target: str, ca: str) -> Dict[str, List[str]]:
     """Command lines of Wherry, the C program, and the installed programs."""
     folder, name = os.path.split(target)
     ends = [ca] if ca else []
@@ -78,8 +79,8 @@ def commands(programs: Dict[str, str], peers: Optional[str], url: str, target: s
         trust = [f"--ca-certificate={ca}"] if ca else []
         plain = ["-x1", "-s1", "--file-allocation=none", "-q", "--no-conf"]
         found["aria2c"] = ["aria2c", *plain, *trust, "-d", folder, "-o", name, url]
-    if peers:
-        found["requests"] = [peers, "-c", REQUESTS, url, target, ca]
+    if "requests" in peers.names:
+        found["requests"] = [peers.python, "-c", REQUESTS, url, target, ca]
     return found
 
 
@@ -113,7 +114,7 @@ def table(measured: str, title: str, found: Dict[str, List[str]], target: str, s
         )
 
 
-def run(programs: Dict[str, str], peers: Optional[str], disk: str, memory: str, rounds: int, size: int) -> None:
+def run(programs: Dict[str, str], peers: Peers, disk: str, memory: str, rounds: int, size: int) -> None:
     """Prints the rows of all targets; `disk` and `memory` are folders."""
     print("| target | program | MiB/s | speed | CPU s per GiB | cpu | peak, MiB |")
     print("|---|---|---:|---:|---:|---:|---:|", flush=True)
