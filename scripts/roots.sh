@@ -6,8 +6,16 @@
 # debootstrap, and uses the network.
 wherry_roots=${WHERRY_ROOTS:-$PWD/.build-roots}
 
-# debian_root SUITE: creates a minimal system with Python, unless it exists.
+# debian_root SUITE: creates a minimal system with Python, unless it exists. Tests that run at the same time wait for it.
 debian_root() {
+    mkdir -p "$wherry_roots"
+    (
+        flock 9
+        create_root "$1"
+    ) 9>"$wherry_roots/$1.lock"
+}
+
+create_root() {
     local suite=$1 root=$wherry_roots/$1 mirror=http://deb.debian.org/debian script=sid include=python3-venv options=()
     case $suite in
     jammy | noble | resolute)
@@ -25,7 +33,6 @@ debian_root() {
         return 1
     fi
     rm -rf --one-file-system "$root.new"
-    mkdir -p "$wherry_roots"
     timeout 900 debootstrap --variant=minbase --include=$include "${options[@]}" "$suite" "$root.new" $mirror $script \
         >"$root.log" 2>&1 || { tail "$root.log" >&2; return 1; }
     mv "$root.new" "$root"
