@@ -57,8 +57,10 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
         var progress = Progress()
         progress.completed = work.sent.values.reduce(Int64(0)) { $0.addingSaturating($1) }
         progress.wire = progress.completed
-        // An image has no length before it is encoded; an unreadable one never has.
-        let isKnown = work.plan.images.allSatisfy { $0 != .waiting && $0 != .encoding }
+        // An image has no length before it is first sent; an unreadable one never has.
+        let isKnown = work.plan.images.indices.allSatisfy {
+            work.lengths[$0] != nil || work.plan.images[$0] == .over
+        }
         if isKnown {
             let total = work.lengths.values.reduce(Int64(0)) { $0.addingSaturating($1) }
             progress.total = max(total, progress.completed)
