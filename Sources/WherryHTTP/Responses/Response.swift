@@ -64,29 +64,17 @@ public struct Response: Sendable {
         package init() {}
     }
 
-    private final class Storage: Sendable {
-        let head: ResponseHead
-        let url: String
-        let redirects: [Redirect]
-        let metrics: ExchangeMetrics
-        let retries: Int
-        let isLengthUnverified: Bool
-        let marks: CacheMarks
-        let savedPath: String?
-
-        init(
-            head: ResponseHead, url: String, redirects: [Redirect], metrics: ExchangeMetrics,
-            retries: Int, isLengthUnverified: Bool, marks: CacheMarks, savedPath: String? = nil
-        ) {
-            self.savedPath = savedPath
-            self.head = head
-            self.url = url
-            self.redirects = redirects
-            self.metrics = metrics
-            self.retries = retries
-            self.isLengthUnverified = isLengthUnverified
-            self.marks = marks
-        }
+    private struct Fields: Sendable {
+        var head: ResponseHead
+        var body: Bytes
+        var url: String
+        var redirects: [Redirect]
+        var metrics: ExchangeMetrics
+        var retries: Int
+        var isLengthUnverified: Bool
+        var marks: CacheMarks
+        var savedPath: String?
+        var images: [ImageOutcome] = []
     }
 
     /// How caches contributed to a response.
@@ -99,66 +87,65 @@ public struct Response: Sendable {
         @inlinable package static var revalidated: Self { Self(rawValue: 8) }
     }
 
-    private let storage: Storage
+    private var content: CopyOnWrite<Fields>
+
     /// The decoded body. Empty if it was streamed or written to a file.
-    public let body: Bytes
+    public var body: Bytes { content.value.body }
     /// The images of an upload in the order in which they were added. Skipped images have an error.
     /// Empty for other responses.
-    public package(set) var images: [ImageOutcome] = []
+    public package(set) var images: [ImageOutcome] {
+        get { content.value.images }
+        set { content.value.images = newValue }
+    }
 
     package init(
         head: ResponseHead, body: Bytes, url: String, redirects: [Redirect] = [],
         metrics: ExchangeMetrics = ExchangeMetrics(), retries: Int = 0,
         isLengthUnverified: Bool = false, marks: CacheMarks = []
     ) {
-        storage = Storage(
-            head: head, url: url, redirects: redirects, metrics: metrics, retries: retries,
-            isLengthUnverified: isLengthUnverified, marks: marks)
-        self.body = body
+        content = CopyOnWrite(
+            Fields(
+                head: head, body: body, url: url, redirects: redirects, metrics: metrics,
+                retries: retries, isLengthUnverified: isLengthUnverified, marks: marks))
     }
 
     /// Returns a copy with more marks.
     package func marked(_ marks: CacheMarks) -> Response {
-        Response(
-            head: head, body: body, url: url, redirects: redirects, metrics: storage.metrics,
-            retries: storage.retries, isLengthUnverified: isLengthUnverified,
-            marks: storage.marks.union(marks))
+        var copy = self
+        copy.content.value.marks.formUnion(marks)
+        return copy
     }
 
     /// A copy without the body.
-    package var bodiless: Response { Response(storage, Bytes()) }
+    package var bodiless: Response {
+        var copy = self
+        copy.content.value.body = Bytes()
+        copy.content.value.images = []
+        return copy
+    }
 
     /// Returns a copy whose body was saved to a file.
     package func saved(at path: String) -> Response {
-        var saved = Response(
-            Storage(
-                head: head, url: url, redirects: redirects, metrics: storage.metrics,
-                retries: storage.retries, isLengthUnverified: isLengthUnverified,
-                marks: storage.marks, savedPath: path), body)
-        saved.images = images
-        return saved
+        var copy = self
+        copy.content.value.savedPath = path
+        return copy
     }
 
-    private init(_ storage: Storage, _ body: Bytes) {
-        self.storage = storage
-        self.body = body
-    }
-
-    package var head: ResponseHead { storage.head }
+    package var head: ResponseHead { content.value.head }
     /// The bytes sent and received over the network, including redirects and retries.
     package var wire: (sent: Int64, received: Int64) {
-        (storage.metrics.sent, storage.metrics.received)
+        (content.value.metrics.sent, content.value.metrics.received)
     }
-    package var remoteAddress: String { storage.metrics.remoteAddress }
+    package var remoteAddress: String { content.value.metrics.remoteAddress }
 
     /// The HTTP status.
-    public var status: Int { storage.head.status }
+    public var status: Int { content.value.head.status }
     /// The URL of the response, after redirects.
-    public var url: String { storage.url }
+    public var url: String { content.value.url }
     /// The informational responses (1xx) that the server sent before this one, such as 103 Early
     /// Hints, in the order of arrival. Excludes those of redirects and of earlier attempts.
     public var informational: [Informational] {
-        storage.head.interim.map { head in
+        content.value.head.interim.map { head in
             Informational(
                 status: head.status,
                 headers: Headers(
@@ -166,25 +153,25 @@ public struct Response: Sendable {
         }
     }
     /// The redirects followed, in order.
-    public var redirects: [Redirect] { storage.redirects }
+    public var redirects: [Redirect] { content.value.redirects }
     /// Whether the response came from a cache.
-    public var isFromCache: Bool { storage.marks.contains(.stored) }
+    public var isFromCache: Bool { content.value.marks.contains(.stored) }
     /// Whether the body equals that of the stored response that was returned before
     /// (`CachePolicy.thenNetwork`).
-    public var isUnchanged: Bool { storage.marks.contains(.unchanged) }
+    public var isUnchanged: Bool { content.value.marks.contains(.unchanged) }
     /// Whether a stored response was returned after its expiry: because the origin failed, or
     /// because the policy, the request or the response allows it (K17).
-    public var isStale: Bool { storage.marks.contains(.stale) }
+    public var isStale: Bool { content.value.marks.contains(.stale) }
     /// Whether the server has just confirmed a stored response with 304: the body is the stored
     /// one, and the headers are merged (K15).
-    public var isRevalidated: Bool { storage.marks.contains(.revalidated) }
+    public var isRevalidated: Bool { content.value.marks.contains(.revalidated) }
     /// Whether the body may be truncated (SEC-R4): it has no length, and its TLS connection ended
     /// without close_notify, or its HTTP/2 stream ended before the request was sent completely.
     /// With the option `requireVerifiedLength` such a response is an error.
-    public var isLengthUnverified: Bool { storage.isLengthUnverified }
+    public var isLengthUnverified: Bool { content.value.isLengthUnverified }
 
     /// All headers in order. A value is decoded as UTF-8, or as ISO-8859-1 if it is not UTF-8.
-    public var headers: Headers { Self.headers(storage.head) }
+    public var headers: Headers { Self.headers(content.value.head) }
 
     private static func headers(_ head: ResponseHead) -> Headers {
         Headers(fields: head.fields.map { Headers.Field(name: $0.name, value: $0.value) })
@@ -192,7 +179,7 @@ public struct Response: Sendable {
 
     /// Returns the value of the first header with a name (case-insensitive). Decoded as UTF-8, or
     /// as ISO-8859-1 if it is not UTF-8.
-    public func header(_ name: String) -> String? { storage.head[name] }
+    public func header(_ name: String) -> String? { content.value.head[name] }
 
     /// The charset from Content-Type, in lower case.
     public var charset: String? { header("content-type").flatMap { MediaType($0)?.charset } }
@@ -233,7 +220,7 @@ public struct Response: Sendable {
 
     /// The absolute path of the file that contains the body, if the callback for response headers
     /// chose to save it (R21). The ``body`` is empty then. Otherwise `nil`.
-    public var savedPath: String? { storage.savedPath }
+    public var savedPath: String? { content.value.savedPath }
 
     /// A file name for the body, from Content-Disposition, or else from the URL, or else
     /// "download". Never contains a path (D19).
@@ -243,7 +230,7 @@ public struct Response: Sendable {
 
     /// The duration of each step, and the number of bytes transferred.
     public var metrics: Metrics {
-        let raw = storage.metrics
+        let raw = content.value.metrics
         var metrics = Metrics()
         metrics.queued = .microseconds(raw.queued)
         metrics.lookup = .microseconds(raw.lookup)
@@ -254,8 +241,8 @@ public struct Response: Sendable {
         metrics.sentBytes = raw.sent
         metrics.receivedBytes = raw.received
         metrics.httpVersion = Int(raw.httpVersion)
-        metrics.redirects = storage.redirects.count
-        metrics.retries = storage.retries
+        metrics.redirects = content.value.redirects.count
+        metrics.retries = content.value.retries
         metrics.isReused = raw.isReused
         metrics.remoteAddress = raw.remoteAddress
         return metrics
