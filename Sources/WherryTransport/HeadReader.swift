@@ -36,6 +36,7 @@ struct HeadReader: ~Copyable {
 
     private var isDone = false
     private var block = ByteBuffer()
+    private var hasCookies = false
     private var lineCount = 0
     /// The informational responses so far, and the size of their headers.
     private var interim: [ResponseHead] = []
@@ -60,6 +61,7 @@ struct HeadReader: ~Copyable {
         guard let fields = Bytes(copyingIfPossible: block.bytes) else { return nil }
         var head = ResponseHead(status: status, httpVersion: version, block: fields)
         if !interim.isEmpty { head.interim = interim }
+        head.mayHaveCookies = hasCookies
         return head
     }
 
@@ -79,6 +81,7 @@ struct HeadReader: ~Copyable {
     private mutating func startHead(_ line: UnsafeRawBufferPointer) -> Step {
         isInHead = true
         block.removeAll()
+        hasCookies = false
         lineCount = 0
         length = nil
         isChunked = false
@@ -124,6 +127,8 @@ struct HeadReader: ~Copyable {
             block.dropLast()
         case 0x63, 0x43, 0x74, 0x54:  // c, t
             guard note(text) else { return .failed }
+        case 0x73, 0x53:  // s
+            if Self.value(of: text, "set-cookie") != nil { hasCookies = true }
         default: break
         }
         guard block.append(text), block.append("\n", 1) else {

@@ -124,6 +124,7 @@ public final class CookieJar: Sendable {
 
     /// Stores the cookies of a response.
     package func take(_ head: ResponseHead, from origin: @autoclosure () -> HTTPURL) {
+        guard head.mayHaveCookies else { return }
         let fields = head.values("set-cookie")
         guard !fields.isEmpty else { return }
         let (url, now) = (origin(), now)
