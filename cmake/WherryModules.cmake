@@ -62,7 +62,7 @@ function(wherry_swift_options name)
 endfunction()
 
 # wherry_swift_module(NAME [SMALL] [LIBRARY...]): a static library of the Swift files in Sources/NAME. SMALL optimizes for
-# size, for modules whose speed does not matter.
+# size, for modules whose speed does not matter. The small functions of the other modules can be inlined into any module.
 function(wherry_swift_module name)
   cmake_parse_arguments(PARSE_ARGV 1 module "SMALL" "" "")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/Sources/${name}/*.swift)
@@ -80,6 +80,8 @@ function(wherry_swift_module name)
   wherry_swift_options(${name})
   if(module_SMALL)
     target_compile_options(${name} PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-Osize>")
+  else()
+    target_compile_options(${name} PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-cross-module-optimization>")
   endif()
 endfunction()
 
