@@ -6,7 +6,8 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Generic
+    from types import FunctionType
+    from typing import Any, Generic
 else:
 
     class Generic:
@@ -20,16 +21,18 @@ class Deferred:
     """A module that is imported when one of its names is first used.
 
     An import inside a function costs as much as a call of the library, so functions that every request
-    calls use this class. ``load`` imports and returns the module.
+    calls use this class. ``load`` is a function at the top of a module that imports and returns the
+    deferred module. The first use replaces the function's name in its module, so that later uses cost
+    nothing.
     """
 
-    def __init__(self, load: Callable[[], Any]) -> None:
+    def __init__(self, load: FunctionType) -> None:
         self._load = load
 
     def __getattr__(self, name: str) -> Any:
-        value = getattr(self._load(), name)
-        setattr(self, name, value)  # The next use is a plain attribute.
-        return value
+        load = self._load
+        module = load.__globals__[load.__name__] = load()
+        return getattr(module, name)
 
 
 __all__ = ["Deferred", "Generic"]
