@@ -18,7 +18,7 @@ from conftest import Server, body, field
 import wherry
 from wherry._client import client as _client
 from wherry._native import codes
-from wherry._native.library import lib
+from wherry._native.library import integer, lib
 
 
 @pytest.mark.parametrize("method", ["get", "post", "put", "patch", "delete", "options"])
@@ -345,7 +345,8 @@ def test_ctrl_c_returns_at_once_and_cancels(server: Server, client: wherry.Clien
 def test_ctrl_c_at_the_moment_of_the_response_frees_it(
     server: Server, client: wherry.Client, monkeypatch: pytest.MonkeyPatch, function: str
 ) -> None:
-    original, free = getattr(lib, function), lib.wherry_event_free
+    call, free = _client._Call(), lib.wherry_event_free
+    original = call.perform_for if function == "wherry_client_perform_for" else lib.wherry_transfer_wait
     freed: List[int] = []
 
     def answered(*arguments: Any) -> int:
@@ -357,8 +358,10 @@ def test_ctrl_c_at_the_moment_of_the_response_frees_it(
         return status
 
     if function == "wherry_client_perform_for":  # the first time slice has the response, however late
-        monkeypatch.setattr(_client, "SLICE_MS", 600_000)
-    monkeypatch.setattr(lib, function, answered)
+        call.perform_for, call.slice = answered, integer(600_000)
+    else:
+        monkeypatch.setattr(lib, function, answered)
+    monkeypatch.setattr(_client, "_calls", [call])
     monkeypatch.setattr(lib, "wherry_event_free", lambda event: freed.append(free(event)))
     path = "/json" if function == "wherry_client_perform_for" else "/bytes/100"
     held = {} if path == "/json" else {"hold": 10, "gate": server.gate()}

@@ -16,7 +16,7 @@ from .._core.response.response import Response
 from .._core.values import text, url_text
 from .._errors import WherryError
 from .._native import codes
-from .._native.library import lib
+from .._native.library import lib, pointer
 from .._waiting.pump import Completion, Pump, pumps
 from .base import BaseClient, free_client
 
@@ -50,7 +50,8 @@ class AsyncClient(BaseClient["ResponseCoroutine"]):
     """
 
     _is_async = True
-    _last: Tuple[Any, Any] = (None, None)
+    #: The event loop of the last request (a weak reference), its pump, and this client as an argument.
+    _last: Tuple[Any, Any, Any] = (None, None, None)
     #: Identifies this client to a `Pump`. id() is unsuitable, because Python reuses ids.
     _mark: Optional[object] = None
 
@@ -160,18 +161,23 @@ class AsyncClient(BaseClient["ResponseCoroutine"]):
     # Waiting
 
     def _pump(self, loop: asyncio.AbstractEventLoop) -> Pump:
-        known, pump = self._last
+        return self._pump_and_client(loop)[1]
+
+    def _pump_and_client(self, loop: asyncio.AbstractEventLoop) -> Tuple[Any, Pump, Any]:
+        """Returns `_last` for an event loop."""
+        last = self._last
+        known, pump, _ = last
         if known is not None and known() is loop and pump.queue:
-            return pump  # type: ignore[no-any-return]
-        self._live()
+            return last
+        client = pointer(self._live())
         pump = pumps.get(loop)
         if pump is None:
             pump = pumps[loop] = Pump(loop)
         if self._mark is None:
             self._mark = object()
         pump.clients.add(self._mark)
-        self._last = weakref.ref(loop), pump
-        return pump
+        self._last = last = weakref.ref(loop), pump, client
+        return last
 
     async def _request(
         self,
@@ -183,7 +189,7 @@ class AsyncClient(BaseClient["ResponseCoroutine"]):
         if isinstance(url, bytes):
             url = url_text(url)
         try:
-            request = 0
+            request = None
             if draft is None:
                 request = self._plain_request(method, options)
                 if not request:
@@ -198,15 +204,15 @@ class AsyncClient(BaseClient["ResponseCoroutine"]):
             elif draft.needs_events:
                 return await self._send_with_events(draft)
             else:
-                request, address = draft.handle, None
+                request, address = pointer(draft.handle), None
         except WherryError as error:
             self._add_request(error, method, url, options)
             raise
         try:
             loop = asyncio.get_running_loop()
-            pump = self._pump(loop)
+            _, pump, client = self._pump_and_client(loop)
             key = pump.key()
-            status = lib.wherry_client_send_url(self._handle, request, address, pump.queue, key, None)
+            status = pump.send_url(client, request, address, pump.queue_argument, pointer(key), None)
             if status:
                 raise self._start_error(status)
         except WherryError as error:
@@ -264,7 +270,7 @@ class AsyncClient(BaseClient["ResponseCoroutine"]):
     def _detach_pump(self) -> Optional[Pump]:
         """Detaches the client from the pump it used last, and returns that pump."""
         pump: Optional[Pump] = self._last[1]
-        self._last = (None, None)
+        self._last = (None, None, None)
         return pump
 
     def _free(self) -> None:

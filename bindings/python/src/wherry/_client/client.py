@@ -11,13 +11,13 @@ from .._core.calls import SLICE_MS
 from .._core.values import match, text, url_text
 from .._errors import TimeoutError, WherryError, brief
 from .._native import codes
-from .._native.library import lib
-from .._native.memory import EVENT, PLAIN_RECORD, Scratch, bytes_at, scratch
+from .._native.library import integer, lib, pointer, prepared
+from .._native.memory import EVENT, PLAIN_RECORD, Cell, Records, bytes_at
 from .base import BaseClient
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Mapping, Optional, TypeVar
+    from typing import Any, Callable, List, Mapping, Optional, TypeVar
 
     from typing_extensions import Unpack
 
@@ -69,6 +69,40 @@ else:
         return cache
 
 
+class _Call:
+    """The functions, arguments, and memory of one blocking call.
+
+    Most calls reuse one of an earlier call, because creating these objects takes as long as sending a
+    request.
+    """
+
+    __slots__ = (
+        "perform_for", "client", "client_argument", "slice", "transfer", "transfer_argument",
+        "record", "record_argument", "event_free", "event_argument", "freed",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.perform_for = prepared("wherry_client_perform_for")
+        #: The client of the last call, as a handle and as an argument.
+        self.client = 0
+        self.client_argument = pointer(0)
+        self.slice = integer(SLICE_MS)
+        self.transfer = Cell()
+        self.transfer_argument = pointer(self.transfer.address)
+        self.record = Records(1)
+        self.record_argument = pointer(self.record.address)
+        self.event_free = prepared("wherry_event_free")
+        #: The event of the record.
+        self.event_argument = self.record.first_event()
+        #: The event of the record, if it was freed already.
+        self.freed = 0
+
+
+#: Unused `_Call` objects. Popping from a list is atomic, so threads and signal handlers that interrupt
+#: another call each get their own, without a lock.
+_calls: List[_Call] = []
+
+
 class Client(BaseClient["Response"]):
     """A blocking client. Use it in a ``with`` statement, or call `close`.
 
@@ -110,7 +144,7 @@ class Client(BaseClient["Response"]):
         try:
             if draft.needs_events:
                 return self._send_with_events(draft)
-            return self._perform(draft.handle, None, draft.url, draft)
+            return self._perform(pointer(draft.handle), None, draft.url, draft)
         finally:
             draft.free()
 
@@ -249,49 +283,51 @@ class Client(BaseClient["Response"]):
 
     def _perform(
         self,
-        request: int,
+        request: Any,
         address: Optional[bytes],
         url: str,
         draft: Optional[Draft] = None,
     ) -> Response:
         """Sends a request and waits in short slices, so that signals are handled in between."""
         try:
-            place = scratch.pop()
+            call = _calls.pop()
         except IndexError:
-            place = Scratch()
-        record_address = place.record_address
+            call = _Call()
+        client = self._handle
+        if client != call.client:
+            call.client, call.client_argument = client, pointer(client)
         running = 0
         record: Any = ()
         started = perf_counter()
         try:
-            status = lib.wherry_client_perform_for(
-                self._handle, request, address, SLICE_MS, place.transfer_address, record_address
+            status = call.perform_for(
+                call.client_argument, request, address, call.slice, call.transfer_argument, call.record_argument
             )
             if status == codes.E_TIMEOUT:
-                running = place.transfer.take()
+                running = call.transfer.take()
                 while status == codes.E_TIMEOUT:
-                    status = lib.wherry_transfer_wait(running, SLICE_MS, record_address)
+                    status = lib.wherry_transfer_wait(running, SLICE_MS, call.record.address)
             if running:
                 lib.wherry_transfer_free(running)
             if not status:
-                record = PLAIN_RECORD.unpack_from(place.record.view)
+                record = PLAIN_RECORD.unpack_from(call.record.view)
         except BaseException:  # Ctrl-C: free the transfer and its event.
-            running = running or place.transfer.take()
+            running = running or call.transfer.take()
             if running:
                 lib.wherry_transfer_cancel(running)
                 lib.wherry_transfer_free(running)
-            event = place.record.at()[EVENT]
-            if event != place.freed:
+            event = call.record.at()[EVENT]
+            if event != call.freed:
                 lib.wherry_event_free(event)
             raise
         if status:
-            scratch.append(place)
+            _calls.append(call)
             raise self._start_error(status)
         event, _, _, status, code, flags, body, size, headers, length = record
         try:
             if draft is not None:
                 response = draft.new_response()
-                events.finish_response(response, place.record.at(), draft)
+                events.finish_response(response, call.record.at(), draft)
             elif (
                 status
                 or flags & ~responses.VERSION_FLAGS
@@ -299,16 +335,16 @@ class Client(BaseClient["Response"]):
                 or not (url == self._clean_url or self._is_clean(url))
             ):
                 response = responses.received(url=url)
-                events.finish_response(response, place.record.at(), None)
+                events.finish_response(response, call.record.at(), None)
             else:  # Equivalent to `finish_response` for a plain success.
                 response = responses.received(code, bytes_at(headers, length), bytes_at(body, size), url)
                 if flags:
                     response._version = responses.version(flags)
             response._seconds = perf_counter() - started
         finally:
-            lib.wherry_event_free(event)
-            place.freed = event
-            scratch.append(place)
+            call.event_free(call.event_argument)
+            call.freed = event
+            _calls.append(call)
         return response
 
     def _send_with_events(self, draft: Draft) -> Response:

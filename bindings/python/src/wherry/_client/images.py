@@ -228,7 +228,7 @@ class BaseImageLoader:
         finally:
             draft.free()
 
-    def _find(self, request: int, address: Optional[bytes], target: _Target) -> Optional[memoryview]:
+    def _find(self, request: Any, address: Optional[bytes], target: _Target) -> Optional[memoryview]:
         cell = Cell()
         status = lib.wherry_client_cached_image(
             self._client._live(), request, address, target.format, target.compression, cell.address

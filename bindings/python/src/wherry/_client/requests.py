@@ -10,7 +10,7 @@ from .._core.values import METHODS, url_text
 from .._errors import WherryError
 from .._native import codes
 from .._native.forking import clear_after_fork
-from .._native.library import lib
+from .._native.library import lib, pointer
 from .live_settings import LiveSettings
 
 TYPE_CHECKING = False
@@ -88,24 +88,25 @@ URL_OPTIONS = (
     "default_parameters",
 )  # fmt: skip
 
-#: Native requests without keywords, by method. They are sent with the URL of each call and never
-#: changed, so all clients and threads share them.
-PLAIN_REQUESTS: Dict[Optional[str], int] = {}
+#: Native requests without keywords, by method, as arguments of `prepared` functions. They are sent with
+#: the URL of each call and never changed, so all clients and threads share them.
+PLAIN_REQUESTS: Dict[Optional[str], Any] = {}
 clear_after_fork(PLAIN_REQUESTS.clear)
 
 
-def plain_request(method: Optional[str]) -> int:
+def plain_request(method: Optional[str]) -> Any:
     """Creates the native request that plain requests with a method share, and adds it to `PLAIN_REQUESTS`.
 
-    Returns 0 if the method is not a common one.
+    Returns None if the method is not a common one.
     """
     name = METHODS.get(method)
     if name is None:
-        return 0
-    request = create(lib.wherry_request_new, name, b"/")
+        return None
+    handle = create(lib.wherry_request_new, name, b"/")
+    request = pointer(handle)
     shared = PLAIN_REQUESTS.setdefault(method, request)
     if shared is not request:
-        lib.wherry_request_free(request)  # Another thread was faster.
+        lib.wherry_request_free(handle)  # Another thread was faster.
     return shared
 
 
@@ -182,10 +183,10 @@ class ClientRequests(LiveSettings, Generic[ResponseT]):
         finally:
             draft.free()
 
-    def _plain_request(self, method: Optional[str], options: Mapping[str, Any]) -> int:
-        """Returns the native request of a call without keywords. 0 if the call needs a `Draft`."""
+    def _plain_request(self, method: Optional[str], options: Mapping[str, Any]) -> Any:
+        """Returns the native request of a call without keywords. None if the call needs a `Draft`."""
         if options or self._query or self._defaults or self._extras:
-            return 0
+            return None
         return PLAIN_REQUESTS.get(method) or plain_request(method)
 
     def _needs_middleware(self, options: Mapping[str, Any]) -> bool:

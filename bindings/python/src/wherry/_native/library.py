@@ -80,14 +80,24 @@ class Library:
         self._quick = ctypes.PyDLL(path, handle=self._slow._handle)
 
     def __getattr__(self, name: str) -> Function:
+        function = self._new_function(name)
+        setattr(self, name, function)
+        return function
+
+    def _new_function(self, name: str, has_prepared_arguments: bool = False) -> Function:
         line = declaration(name)
         if line is None:
             raise AttributeError(f"{name} is not a function of wherry.h")
         # Indexing creates a new function, so a thread never sets the types of one that another thread calls.
         function = (self._slow if _is_slow(name) else self._quick)[name]
-        function.restype, *function.argtypes = prototype(line)
-        setattr(self, name, function)
+        function.restype, *types = prototype(line)
+        if not has_prepared_arguments:
+            function.argtypes = types
         return function
+
+    def prepared(self, name: str) -> Function:
+        """See `prepared`."""
+        return self._new_function(name, has_prepared_arguments=True)
 
 
 def declaration(name: str) -> Optional[str]:
@@ -239,16 +249,37 @@ class _Lazy:
     """A proxy that loads the native library on the first call, not on import."""
 
     def __getattr__(self, name: str) -> Any:
-        global _library
-        if _library is None:
-            _library = load()
-            forking.watch(_library.wherry_library_restart)
-        function = getattr(_library, name)
+        function = getattr(_loaded(), name)
         setattr(self, name, function)
         return function
 
 
 _library: Optional[Library] = None
+
+
+def _loaded() -> Library:
+    global _library
+    if _library is None:
+        _library = load()
+        forking.watch(_library.wherry_library_restart)
+    return _library
+
+
+def prepared(name: str) -> Function:
+    """Returns a function for arguments that need no conversion.
+
+    The arguments are bytes, None, and results of `pointer` and `integer`. Do not pass an int: ctypes
+    would cut it off to 32 bits. Every request calls a few of these functions, and converting an int for
+    the prototype of a function takes longer than the rest of the call.
+    """
+    return _loaded().prepared(name)
+
+
+#: Converts an address, handle, or key to an argument of a `prepared` function. The argument can be used
+#: for any number of calls.
+pointer = ctypes.c_void_p.from_param
+#: Converts an int64_t to such an argument.
+integer = ctypes.c_int64.from_param
 
 #: The functions of the library.
 lib: Any = _Lazy()

@@ -11,7 +11,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Iterator, List, Optional, Tuple
+    from typing import Any, Iterator, Optional, Tuple
 
     #: An event: the fields of wherry_record, at the positions below.
     Record = Tuple[int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int]
@@ -120,6 +120,10 @@ class Records:
         """Returns one record."""
         return RECORD.unpack_from(self.view, index * RECORD.size)
 
+    def first_event(self) -> Any:
+        """Returns an argument of `library.prepared` functions: the event of the first record when it is passed."""
+        return ctypes.c_void_p.from_buffer(self.view, 8)
+
     def plain_records(self, count: int) -> Iterator[PlainRecord]:
         """Iterates over the first ``count`` records in the `PLAIN_RECORD` layout."""
         return PLAIN_RECORD.iter_unpack(self.view[: count * RECORD.size])
@@ -127,25 +131,6 @@ class Records:
     def keep(self, index: int) -> None:
         """Keeps the event of a record: releasing the records does not free it."""
         struct.pack_into("=Q", self.view, index * RECORD.size + 8, 0)
-
-
-class Scratch:
-    """The buffers of one blocking call: a record and the cell of its transfer."""
-
-    __slots__ = ("record", "record_address", "transfer", "transfer_address", "freed")
-
-    def __init__(self) -> None:
-        self.record = Records(1)
-        self.record_address = self.record.address
-        self.transfer = Cell()
-        self.transfer_address = self.transfer.address
-        #: The event of the record, if it was freed already.
-        self.freed = 0
-
-
-#: Unused `Scratch` objects. Popping from a list is atomic, so threads and signal handlers that
-#: interrupt another call each get their own, without a lock.
-scratch: List[Scratch] = []
 
 
 def text_at(pointer: int) -> Optional[str]:

@@ -16,7 +16,7 @@ from .._core.response.response import VERSION_FLAGS, Response, received, version
 from .._errors import CancelledError, WherryError
 from .._native import codes
 from .._native.forking import clear_after_fork
-from .._native.library import lib
+from .._native.library import lib, pointer, prepared
 from .._native.memory import EVENT, KIND, Records, bytes_at
 
 TYPE_CHECKING = False
@@ -82,6 +82,8 @@ class Pump:
         self.sinks: Sinks = {}
         self.key = itertools.count(1).__next__
         self.queue = create(lib.wherry_queue_new)
+        self.queue_argument = pointer(self.queue)
+        self.send_url = prepared("wherry_client_send_url")
         self._fd = lib.wherry_queue_fd(self.queue)
         self._records = Records(BATCH)
         self._finalizer = weakref.finalize(loop, _free_queue, self.queue)
