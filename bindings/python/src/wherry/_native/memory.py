@@ -7,11 +7,10 @@ from __future__ import annotations
 import ctypes
 import os
 import struct
-import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Iterator, Optional, Tuple
+    from typing import Any, Callable, Iterator, Optional, Tuple
 
     #: An event: the fields of wherry_record, at the positions below.
     Record = Tuple[int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int]
@@ -148,17 +147,10 @@ def raw_text_at(pointer: int) -> bytes:
     return ctypes.string_at(pointer) if pointer else b""
 
 
-#: The memory of this process, from address 0. A slice of it is a copy of the bytes at these addresses.
-_MEMORY: Any = (ctypes.c_char * sys.maxsize).from_address(0)
-
-
-def bytes_at(address: int, count: int) -> bytes:
-    """Returns a copy of a number of bytes at an address.
-
-    `ctypes.string_at` calls a C function, and takes twice as long for a small body.
-    """
-    found: bytes = _MEMORY[address : address + count]
-    return found
+#: Copies a number of bytes from an address: `ctypes.string_at` without its Python frame.
+bytes_at: Callable[[int, int], bytes] = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_ssize_t)(
+    ("PyBytes_FromStringAndSize", ctypes.pythonapi)
+)
 
 
 def address(data: bytes) -> int:
