@@ -15,7 +15,7 @@ package struct ResponseHead: Sendable {
     package var block: Bytes
     /// The informational responses (1xx) before this one, in the order of arrival.
     package var interim: [ResponseHead] = []
-    /// Whether a Set-Cookie header is possible. If `false`, the block was searched for one.
+    /// Whether the block may contain Set-Cookie. `false` is certain.
     package var mayHaveCookies = true
 
     package init(status: Int, httpVersion: Int = 11, block: Bytes) {

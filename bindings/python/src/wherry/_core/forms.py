@@ -143,7 +143,7 @@ def as_text_or_bytes(value: Any) -> Word:
     if isinstance(value, (bytes, bytearray)):
         raw = bytes(value)
         try:
-            return raw if 0 in raw else raw.decode()
+            return raw if b"\0" in raw else raw.decode()
         except UnicodeDecodeError:
             return raw
     return as_text(value)
