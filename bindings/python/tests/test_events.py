@@ -32,6 +32,14 @@ def test_R36_events_match_the_table_for_any_chunk_boundaries(case: Dict[str, Any
     assert found == expected(case)
 
 
+def test_R36_data_may_contain_nuls() -> None:
+    text = "a\0" + "b" * 1000
+
+    found = list(ServerEvents(1 << 20).feed(f"data: {text}\n\n".encode()))
+
+    assert found == [wherry.ServerEvent(text)]
+
+
 def test_R36_5000_events_are_parsed_for_a_cut_at_every_offset() -> None:
     whole = [wherry.ServerEvent(f"number {n}\nthrée 天", "tick", str(n)) for n in range(5000)]
     text = "".join(f"event: tick\r\nid: {n}\r\ndata: number {n}\ndata: thrée 天\n\n" for n in range(5000)).encode()

@@ -18,6 +18,7 @@ from .._errors import DecodeError, brief
 from .._native import codes
 from .._native.forking import clear_after_fork
 from .._native.library import lib
+from .._native.memory import raw_text_at
 
 if TYPE_CHECKING:
     from typing import Mapping as MappingType
@@ -258,7 +259,7 @@ def to_python(handle: int) -> Any:
     found = lib.wherry_json_print(handle, False, None)
     if found is None:
         raise DecodeError("Could not print a JSON value", "bad_json_body")
-    return json.loads(found)
+    return json.loads(raw_text_at(found))
 
 
 clear_after_fork(Mapping._known.clear)

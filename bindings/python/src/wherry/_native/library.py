@@ -113,7 +113,8 @@ def declaration(name: str) -> Optional[str]:
 def prototype(line: str) -> List[Any]:
     """Returns the ctypes types of a declaration: the result type, then the parameter types."""
     result, _, rest = line.partition("(")
-    types = [_type(result)]
+    # A text with a count may contain NULs, at which a c_char_p would end.
+    types = [ctypes.c_void_p if _type(result) is ctypes.c_char_p and "*out_count" in rest else _type(result)]
     for parameter in rest.rstrip(" );").split(", "):
         if parameter != "void":
             types.append(_type(parameter))

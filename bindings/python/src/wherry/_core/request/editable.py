@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from ..._errors import StateError, without_query
 from ..._native.library import lib
-from ..._native.memory import Cell, bytes_at, text_at
+from ..._native.memory import Cell, bytes_at, raw_text_at, text_at
 from ..calls import check
 from ..forms import as_text, json_bytes
 from ..headers import ClientHeaders
@@ -132,7 +132,8 @@ class Request:
         """
         import json
 
-        found: Dict[str, Any] = json.loads(lib.wherry_request_parameters(self._live(), None) or b"{}")
+        place = lib.wherry_request_parameters(self._live(), None)
+        found: Dict[str, Any] = json.loads(raw_text_at(place) or b"{}")
         return found
 
     def set_parameter(self, name: str, value: Any) -> None:

@@ -49,7 +49,7 @@ class ServerEvents:
         status = lib.wherry_sse_feed(parser, piece, len(piece))
         error = last_error(status) if status else None
         while lib.wherry_sse_next(parser):
-            data = bytes_at(lib.wherry_sse_data(parser, self._count.address), self._count.take())
+            data = bytes_at(lib.wherry_sse_data(parser, self._count.address) or 0, self._count.take())
             name, number = text_at(lib.wherry_sse_name(parser)), text_at(lib.wherry_sse_id(parser))
             yield ServerEvent(data.decode("utf-8", "replace"), name or "message", number or "")
         if error is not None:
