@@ -16,7 +16,7 @@ function(wherry_c_module name)
   set_property(GLOBAL APPEND PROPERTY wherry_headers ${headers})
   add_library(${name} STATIC ${sources})
   target_include_directories(${name} PUBLIC ${folder}/include)
-  target_compile_options(${name} PRIVATE -Wall -Wextra -ffunction-sections -fdata-sections
+  target_compile_options(${name} PRIVATE -Wall -Wextra -fno-omit-frame-pointer -ffunction-sections -fdata-sections
     $<$<BOOL:${WHERRY_WARNINGS_AS_ERRORS}>:-Werror>)
   set_target_properties(${name} PROPERTIES C_VISIBILITY_PRESET hidden)
   set(text "module ${name} {\n")
@@ -42,12 +42,13 @@ endfunction()
 # wherry_swift_options(TARGET): sets the compiler options of Swift targets. Nothing imports _StringProcessing, because its
 # code for regular expressions would add 1.4 MB to the library. Without incremental code generation, objects contain no hash
 # of the random path of a temporary file, so that two builds have the same bytes. -internalize-at-link lets the linker drop
-# public functions that nothing calls; the library's version script names those that it exports.
+# public functions that nothing calls; the library's version script names those that it exports. With frame pointers,
+# debuggers and profilers need no unwind tables.
 function(wherry_swift_options name)
   target_compile_options(${name} PRIVATE
     $<$<NOT:$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>>:-parse-as-library> "SHELL:-package-name wherry"
     "SHELL:-Xfrontend -disable-implicit-string-processing-module-import"
-    "SHELL:-Xfrontend -disable-incremental-llvm-codegen"
+    "SHELL:-Xfrontend -disable-incremental-llvm-codegen" "SHELL:-Xcc -fno-omit-frame-pointer"
     $<$<NOT:$<CONFIG:Debug>>:-whole-module-optimization>
     "$<$<NOT:$<CONFIG:Debug>>:SHELL:-Xfrontend -function-sections>"
     "$<$<NOT:$<CONFIG:Debug>>:SHELL:-Xfrontend -internalize-at-link>"
