@@ -25,6 +25,7 @@ from wherry_testserver.nginx import Nginx
 
 MIB = 1 << 20
 BASE = "C on libcurl"
+PROGRAMS = ("curl", "wget2", "aria2c")
 REQUESTS = (
     "import sys, requests\n"
     "url, path, ca = sys.argv[1:]\n"
@@ -71,7 +72,8 @@ def commands(programs: Dict[str, str], peers: Peers, url: str, target: str, ca: 
     found["Wherry, `DURABILITY` 0"] = [*ours, "0", "1", *ends]
     found["Wherry, without checkpoints"] = [*ours, "1", "0", *ends]
     found["Wherry"] = [*ours, "1", "1", *ends]
-    found["curl"] = ["curl", "-sf", "-o", target, *(["--cacert", ca] if ca else []), url]
+    if shutil.which("curl"):
+        found["curl"] = ["curl", "-sf", "-o", target, *(["--cacert", ca] if ca else []), url]
     if shutil.which("wget2"):
         trust = [f"--ca-certificate={ca}"] if ca else []
         found["wget2"] = ["wget2", "-q", "--no-config", *trust, "-O", target, url]

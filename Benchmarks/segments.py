@@ -1,6 +1,9 @@
 # Wherry: benchmarks of parallel connections against axel, aria2c, and curl
 # SPDX-License-Identifier: Apache-2.0
-"""One file from a server with a speed limit per connection, and from one without a limit."""
+"""One file from a server with a speed limit per connection, and from one without a limit.
+
+wget2 is not here: with `--chunk-size` and `--max-threads`, wget2 1.99.1 still uses one connection at a time.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ import time
 from typing import List, Tuple
 
 MIB = 1 << 20
+PROGRAMS = ("axel", "aria2c", "curl")
 Program = Tuple[str, str, List[str]]
 
 
@@ -42,7 +46,8 @@ def commands(abi: str, url: str, target: str, is_capped: bool) -> List[Program]:
         for count in (8,) if is_capped else (1, 4):
             split = [f"-x{count}", f"-s{count}", "-k1M", "--file-allocation=none", "-q"]
             found.append(("aria2c", str(count), ["aria2c", *split, "-d", folder, "-o", name, url]))
-    found.append(("curl", "1", ["curl", "-s", "-o", target, url]))
+    if shutil.which("curl"):
+        found.append(("curl", "1", ["curl", "-s", "-o", target, url]))
     return found
 
 

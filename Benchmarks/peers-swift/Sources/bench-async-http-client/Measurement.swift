@@ -1,0 +1,1 @@
+../../../Sources/bench-swift/Measurement.swift
