@@ -216,6 +216,24 @@ import Testing
         }
     }
 
+    @Test("K18 entries of the same time and from the future: only as many as necessary are removed")
+    func sameTime() throws {
+        let bench = try StoreBench()
+        let body = String(repeating: "z", count: 10_000)
+        let store = try bench.store(limit: 1 << 20)
+        for number in 0..<40 {
+            store.write(entry(body), to: "0", in: store.folder(of: "\(number)"))
+            let path = "\(bench.path)/store/\(store.folder(of: "\(number)").path)/0"
+            let time = number < 20 ? Date(timeIntervalSince1970: 1e9) : .distantFuture
+            try FileManager.default.setAttributes([.modificationDate: time], ofItemAtPath: path)
+        }
+        store.setLimit(200_000)
+        store.waitUntilSwept()
+        let isThere = (0..<40).map { store.entry(at: store.folder(of: "\($0)").path + "/0") != nil }
+        #expect(isThere.dropFirst(20).allSatisfy { !$0 })
+        #expect(isThere.count(where: \.self) == 17)
+    }
+
     @Test(
         "An entry larger than an eighth of the store is not written, and the older one is removed")
     func tooLarge() throws {

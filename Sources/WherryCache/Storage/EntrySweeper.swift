@@ -92,70 +92,64 @@ package final class EntrySweeper: Sendable {
         }
     }
 
-    private struct Candidate {
-        let shard: String
-        let rest: String
-        let name: String
-        let size: Int64
-        let modified: Int64
-        let used: Int64
-    }
-
     private func sweep(wantedAt: Int64) {
-        // A file from the future, stored while the clock was ahead, is not the most recently used.
-        let future = fileTime.addingSaturating(Self.clockTolerance)
-        var candidates: [Candidate] = []
-        var total: Int64 = 0
+        var histogram = UseHistogram()
         let before = counters[EntryStore.totalBytes]
         for name in (try? root.names()) ?? [] where name.hasPrefix(".") {
             removeLeftover(name, in: root)
         }
         removeMarks()
-        Self.forEachFile(in: root) { shard, rest, open, name in
-            if stopped.load(ordering: .relaxed) { return false }
-            guard let status = try? open.status(of: name) else { return true }
+        forEachStatus { open, name, status, used in
             if name.hasPrefix(".") {
                 removeLeftover(name, in: open)
-                return true
-            }
-            if status.kind != .regular || isUseless(name, in: open, at: wantedAt) {
+            } else if status.kind != .regular || isUseless(name, in: open, at: wantedAt) {
                 _ = try? open.remove(name)
-                return true
+            } else {
+                histogram.add(status.size, usedAt: used)
             }
-            total += status.size
-            candidates.append(
-                Candidate(
-                    shard: shard, rest: rest, name: name, size: status.size,
-                    modified: status.modifiedNanoseconds,
-                    used: status.modifiedNanoseconds > future ? 0 : status.modifiedNanoseconds))
-            return true
         }
         guard !stopped.load(ordering: .relaxed) else { return }
         // Keeps the changes that others made during the count.
         let after = counters[EntryStore.totalBytes]
-        counters.add(total - before, to: EntryStore.totalBytes)
-        evict(&candidates, total: total.addingSaturating(after - before))
+        counters.add(histogram.total - before, to: EntryStore.totalBytes)
+        evict(&histogram, total: histogram.total.addingSaturating(after - before))
         removeEmptyFolders()
     }
 
     /// Removes entries down to nine tenths of the limit, so that the next writes do not start
     /// another sweep.
-    private func evict(_ candidates: inout [Candidate], total: Int64) {
-        var total = total
+    ///
+    /// Lists the files again instead of keeping a list of them, which would take a lot of memory.
+    /// An entry that was used or replaced after it was counted has a later time, and stays.
+    private func evict(_ histogram: inout UseHistogram, total: Int64) {
         guard total > limit else { return }
-        let goal = limit / 10 * 9
-        candidates.sort { $0.used < $1.used }
-        for candidate in candidates {
-            guard total > goal, !stopped.load(ordering: .relaxed) else { return }
-            guard let shard = try? Directory.open(candidate.shard, following: false, in: root),
-                let open = try? Directory.open(candidate.rest, following: false, in: shard),
-                // Keep an entry that was used or replaced after it was counted.
-                let status = try? open.status(of: candidate.name),
-                status.modifiedNanoseconds == candidate.modified,
-                let isGone = try? open.remove(candidate.name), isGone
-            else { continue }
-            total -= candidate.size
-            counters.add(-candidate.size, to: EntryStore.totalBytes)
+        var cutoff = histogram.cutoff(freeing: total - limit / 10 * 9)
+        forEachStatus { open, name, status, used in
+            guard !name.hasPrefix("."), cutoff.takes(status.size, usedAt: used),
+                let isGone = try? open.remove(name), isGone
+            else { return }
+            counters.add(-status.size, to: EntryStore.totalBytes)
+        }
+    }
+
+    /// Calls `body` with every file and the time of its last use, until the sweep is stopped.
+    private func forEachStatus(
+        _ body: (_ folder: Directory, _ name: String, _ status: FileStatus, _ used: Int64) -> Void
+    ) {
+        var current = ""
+        var future: Int64 = .max
+        Self.forEachFile(in: root) { shard, _, open, name in
+            if stopped.load(ordering: .relaxed) { return false }
+            guard let status = try? open.status(of: name) else { return true }
+            if shard != current {
+                current = shard
+                future = fileTime.addingSaturating(Self.clockTolerance)
+            }
+            // A file from the future, stored while the clock was ahead, is not the most recently
+            // used.
+            let time = status.modifiedNanoseconds
+            body(open, name, status, time > future ? 0 : time)
+            return true
         }
     }
 
