@@ -20,7 +20,7 @@ import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Callable, List
+from typing import Any, Callable, List, NamedTuple
 
 import wherry
 
@@ -43,38 +43,56 @@ def timed(work: Callable[[], Any]) -> float:
     return time.perf_counter() - begun
 
 
-def many(folder: str) -> None:
-    """Starts many downloads, steers them out of order, and ends them."""
+class Cost(NamedTuple):
+    """The mean microseconds of one kind of call, and those of CPU time of this process."""
+
+    call: str
+    wall: float
+    cpu: float
+
+
+def steer(folder: str, count: int) -> List[Cost]:
+    """Starts this number of downloads after four active ones, steers them out of order, and ends them."""
     server, url = silent()
     client = wherry.Client(timeout=None, max_downloads=4, trust_env=False)
-    print(f"| {COUNT:,} downloads, four of them active | us each | us of CPU |\n|---|---:|---:|")
+    for name in ("a", "b", "c", "d"):
+        client.start_download(url + name, os.path.join(folder, name))
     handles: List[Any] = []
+    costs: List[Cost] = []
 
     def start() -> None:
-        for number in range(COUNT):
+        for number in range(count):
             handles.append(client.start_download(f"{url}{number}", os.path.join(folder, str(number))))
 
-    def told(what: str, work: Callable[[], Any]) -> None:
-        used = time.thread_time()
+    def measure(call: str, work: Callable[[], Any]) -> None:
+        used = time.process_time()
         wall = timed(work)
-        used = time.thread_time() - used
-        row(what, f"{wall / COUNT * 1e6:.0f}", f"{used / COUNT * 1e6:.0f}")
+        used = time.process_time() - used
+        costs.append(Cost(call, wall / count * 1e6, used / count * 1e6))
 
-    def each(what: str, verb: Callable[[Any], Any]) -> None:
+    def each(call: str, verb: Callable[[Any], Any]) -> None:
         order = list(handles)
         random.Random(1).shuffle(order)
-        told(f"{what}, in any order", lambda: [verb(handle) for handle in order])
+        measure(call, lambda: [verb(handle) for handle in order])
 
     chance = random.Random(2)
-    told("start", start)
+    measure("start", start)
     each("pause", lambda handle: handle.pause())
     each("resume", lambda handle: handle.resume())
     each("prioritize", lambda handle: handle.prioritize(chance.randrange(-9, 9)))
-    each("move", lambda handle: handle.move(chance.randrange(COUNT)))
-    each("ask for the place", lambda handle: handle.place)
+    each("move", lambda handle: handle.move(chance.randrange(count)))
+    each("query the queue position", lambda handle: handle.place)
     each("cancel", lambda handle: handle.cancel())
     client.close()
     server.close()
+    return costs
+
+
+def many(folder: str) -> None:
+    """Prints the costs of many queued downloads."""
+    print(f"| {COUNT:,} queued downloads, and four active ones | us each | us of CPU |\n|---|---:|---:|")
+    for cost in steer(folder, COUNT):
+        row(cost.call, f"{cost.wall:.0f}", f"{cost.cpu:.0f}")
 
 
 def open_session(state: str, agent: str, **options: Any) -> wherry.BackgroundSession:

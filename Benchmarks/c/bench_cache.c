@@ -8,10 +8,17 @@
  *       clear    wherry_client_clear_cache of one URL; the entry is stored again afterwards
  *       read-http, perform-http
  *                the same with the HTTP cache
+ *       sweep    opens a client, and waits for the sweep in the background that its first call starts
+ *       evict    the same once, with a limit that removes a tenth of the entries; they are stored
+ *                again afterwards
  *
  * Missing entries are stored first. */
+#define _GNU_SOURCE
 #include "bench_cache.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <wherry.h>
 
 enum { REQUESTS = 1024, DAY_MS = 86400000 };
@@ -21,6 +28,7 @@ static wherry_client *client;
 static wherry_request *requests[REQUESTS];
 static bool in_memory, is_http;
 static size_t size;
+static int64_t limit = INT64_C(1) << 40;
 static char *body;
 
 static void check(wherry_status status) {
@@ -52,7 +60,7 @@ static wherry_client *open_client(wherry_stub *stub) {
   check(wherry_config_new(&config));
   if (stub != NULL) check(wherry_config_set_stub(config, stub));
   check(wherry_config_set_text(config, WHERRY_TEXT_STORAGE_DIRECTORY, folder));
-  check(wherry_config_set_option(config, WHERRY_OPTION_CACHE_MAX_BYTES, INT64_C(1) << 40));
+  check(wherry_config_set_option(config, WHERRY_OPTION_CACHE_MAX_BYTES, limit));
   check(wherry_config_set_option(config, WHERRY_OPTION_CACHE_MEMORY_BYTES,
                                  in_memory ? INT64_C(1) << 30 : 0));
   check(wherry_client_new(config, &made));
@@ -118,6 +126,64 @@ static bool clear_one(long number) {
   return status == WHERRY_OK && count == 1;
 }
 
+/* The sweeper locks this file during a sweep, and changes its time at the start. */
+static int open_sweep_file(void) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/timed/sweep", folder);
+  int file = open(path, O_RDWR | O_CLOEXEC);
+  if (file < 0) bench_fail(path, "cannot be opened");
+  return file;
+}
+
+/* Waits until no sweep has the lock. */
+static void wait_unlocked(int file) {
+  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+  if (fcntl(file, F_OFD_SETLKW, &lock) != 0) bench_fail("lock", "failed");
+  lock.l_type = F_UNLCK;
+  if (fcntl(file, F_OFD_SETLK, &lock) != 0) bench_fail("unlock", "failed");
+}
+
+/* Opens a client, and waits for the sweep that the first use of the cache starts. */
+static bool sweep_one(long number) {
+  static const struct timespec past[2];
+  struct stat status = {0};
+  int file = open_sweep_file();
+  wherry_response *response = NULL;
+  wait_unlocked(file);
+  if (futimens(file, past) != 0) bench_fail("futimens", "failed");
+  client = open_client(NULL);
+  if (wherry_client_read_cache(client, requests[number], &response) == WHERRY_OK)
+    check(wherry_response_free(response));
+  while (status.st_mtime == 0) {
+    static const struct timespec step = {.tv_nsec = 10000};
+    nanosleep(&step, NULL);
+    if (fstat(file, &status) != 0) bench_fail("fstat", "failed");
+  }
+  wait_unlocked(file);
+  close(file);
+  wherry_status freed = wherry_client_free(client);
+  client = NULL;
+  return freed == WHERRY_OK;
+}
+
+static wherry_cache_usage usage(void) {
+  wherry_cache_usage found = {.size = sizeof found};
+  check(wherry_client_cache_usage(client, &found));
+  return found;
+}
+
+/* Measures a sweep that removes a tenth of the entries, and adds them again. */
+static long evict(long entries) {
+  limit = usage().entry_bytes / 100 * 99;
+  check(wherry_client_free(client));
+  long failed = bench_each(0, 1, 1, sweep_one);
+  limit = INT64_C(1) << 40;
+  client = open_client(NULL);
+  failed += usage().entries >= entries;
+  fill(entries);
+  return failed + (usage().entries != entries);
+}
+
 /* Whether all entries of the measured calls exist. */
 static bool is_full(long entries) {
   wherry_request *last = ask(entries - 1);
@@ -130,8 +196,8 @@ static bool is_full(long entries) {
 
 int main(int count, char **arguments) {
   static const char usage[] =
-      "bench_cache FOLDER memory|disk read|read-http|perform|perform-http|open|clear SIZE ENTRIES "
-      "COUNT";
+      "bench_cache FOLDER memory|disk read|read-http|perform|perform-http|open|clear|sweep|evict "
+      "SIZE ENTRIES COUNT";
   if (count != 7) bench_fail("usage", usage);
   const char *call = arguments[3];
   folder = arguments[1];
@@ -154,6 +220,12 @@ int main(int count, char **arguments) {
     check(wherry_client_free(client));
     client = NULL;
     failed = bench_each(1, times, used, open_one);
+  } else if (strcmp(call, "sweep") == 0) {
+    check(wherry_client_free(client));
+    client = NULL;
+    failed = bench_each(0, times, used, sweep_one);
+  } else if (strcmp(call, "evict") == 0) {
+    failed = evict(entries);
   } else if (strcmp(call, "clear") == 0) {
     /* Every URL may occur only once. */
     failed = bench_each(0, times < used ? times : used, used, clear_one);

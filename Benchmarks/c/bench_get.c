@@ -12,7 +12,7 @@
 
 #include "bench.h"
 
-enum { MAX_DESCRIPTORS = 4096, EVENTS = 128, WARM_UP = 64, GUARD_MS = 1000 };
+enum { MAX_DESCRIPTORS = 65536, EVENTS = 128, WARM_UP = 64, GUARD_MS = 1000 };
 
 static int epoll_fd;
 static CURLM *multi;

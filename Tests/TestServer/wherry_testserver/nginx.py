@@ -44,9 +44,14 @@ def find() -> str:
 
 
 class Nginx:
-    """A running nginx. It stops with `stop`, after the ``with`` block, or with this process."""
+    """A running nginx. It stops with `stop`, after the ``with`` block, or with this process.
 
-    def __init__(self, root: Optional[str] = None, workers: int = 1, kind: str = "good") -> None:
+    ``connections`` limits the connections of each worker. RLIMIT_NOFILE of this process limits them too.
+    """
+
+    def __init__(
+        self, root: Optional[str] = None, workers: int = 1, kind: str = "good", connections: int = 4096
+    ) -> None:
         program = find()
         self.folder = tempfile.mkdtemp(prefix="wherry-nginx-")
         try:
@@ -56,12 +61,12 @@ class Nginx:
                 _fill(self.root)
             self.certificates = certs.make(self.folder, kind)
             self.ca = self.certificates["ca"]
-            self.process = self._start(program, workers)
+            self.process = self._start(program, workers, connections)
         except BaseException:
             shutil.rmtree(self.folder, ignore_errors=True)
             raise
 
-    def _start(self, program: str, workers: int) -> subprocess.Popen[bytes]:
+    def _start(self, program: str, workers: int, connections: int) -> subprocess.Popen[bytes]:
         """Starts nginx with inherited listening sockets, as an nginx upgrade does. No other process
         can take the ports, and early clients wait in the backlog.
         """
@@ -69,7 +74,7 @@ class Nginx:
         try:
             self.port, self.tls_port = (sock.getsockname()[1] for sock in listeners)
             path = os.path.join(self.folder, "nginx.conf")
-            self._configure(path, workers)
+            self._configure(path, workers, connections)
             for sock in listeners:
                 sock.setblocking(False)  # nginx does not make inherited sockets non-blocking.
             handed = tuple(sock.fileno() for sock in listeners)
@@ -89,11 +94,11 @@ class Nginx:
             raise RuntimeError(f"nginx did not start: {words}")
         return process
 
-    def _configure(self, path: str, workers: int) -> None:
+    def _configure(self, path: str, workers: int, connections: int) -> None:
         with open(os.path.join(HERE, "nginx.conf.in"), encoding="utf-8") as file:
             text = file.read()
         values = {
-            "WORKERS": str(workers), "DIR": self.folder, "ROOT": self.root,
+            "WORKERS": str(workers), "CONNECTIONS": str(connections), "DIR": self.folder, "ROOT": self.root,
             "PORT": str(self.port), "TLS_PORT": str(self.tls_port),
             "CERT": self.certificates["cert"], "KEY": self.certificates["key"],
         }  # fmt: skip
