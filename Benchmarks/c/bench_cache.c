@@ -8,7 +8,7 @@
  *       clear    wherry_client_clear_cache of one URL; the entry is stored again afterwards
  *       read-http, perform-http
  *                the same with the HTTP cache
- *       sweep    opens a client, and waits for the sweep in the background that its first call starts
+ *       sweep    opens a client, and waits for the sweep that its first call starts
  *       evict    the same once, with a limit that removes a tenth of the entries; they are stored
  *                again afterwards
  *

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * One line of JSON, from C, Swift and Python: {"ns": 2900, "failed": 0}
- * ns is the median time of a call. The line from C also has the mean CPU time of a call, thread_ns in
- * the calling thread and process_ns in all threads. */
+ * ns is the median time of a call. The line from C also has the mean CPU time of a call: thread_ns
+ * in the calling thread, and process_ns in all threads. */
 #ifndef BENCH_CACHE_H
 #define BENCH_CACHE_H
 
@@ -51,7 +51,8 @@ static inline long bench_each(long warm, long count, long entries, bool (*call)(
   process = bench_cpu_ns(CLOCK_PROCESS_CPUTIME_ID) - process;
   qsort(times, (size_t)count, sizeof *times, bench_compare);
   printf("{\"ns\": %lld, \"thread_ns\": %lld, \"process_ns\": %lld, \"failed\": %ld}\n",
-         (long long)times[count / 2], (long long)thread / count, (long long)process / count, failed);
+         (long long)times[count / 2], (long long)thread / count, (long long)process / count,
+         failed);
   free(times);
   return failed;
 }
