@@ -15,7 +15,7 @@ if(TARGET ArgumentParser)
   set_target_properties(wherry_wheel PROPERTIES Swift_MODULE_NAME wherry_wheel
     OUTPUT_NAME wherry LIBRARY_OUTPUT_DIRECTORY ${wherry_wheel}/unstripped
     VERSION ${PROJECT_VERSION} SOVERSION ${soversion}
-    LINK_DEPENDS "${wherry_map};${objects}")
+    LINK_DEPENDS "${wherry_map};${wherry_hot_functions};${objects}")
   wherry_swift_options(wherry_wheel)
   list(FILTER wherry_link_command EXCLUDE REGEX "pack-relative-relocs|static/gcc_eh$") # need glibc 2.36 and 2.35
   target_link_libraries(wherry_wheel PRIVATE WherryABI WherryCLI WherryRuntime)
