@@ -216,6 +216,24 @@ import Testing
         }
     }
 
+    @Test("K18 entries are removed even if the counter of their sizes was too low")
+    func wrongCounter() throws {
+        let bench = try StoreBench()
+        let body = String(repeating: "z", count: 10_000)
+        let store = try bench.store(limit: 200_000)
+        for number in 0..<19 {
+            store.write(entry(body), to: "0", in: store.folder(of: "\(number)"))
+        }
+        store.waitUntilSwept()
+        let size = store.usage().bytes
+        store.limits.bytes.store(size - 1, ordering: .relaxed)
+        store.counters.add(-size, to: EntryStore.totalBytes)
+        store.sweeper.request()
+        store.waitUntilSwept()
+        #expect(store.usage().bytes <= size / 10 * 9)
+        #expect(store.counters[EntryStore.totalBytes] == store.usage().bytes)
+    }
+
     @Test("K18 entries of the same time and from the future: only as many as necessary are removed")
     func sameTime() throws {
         let bench = try StoreBench()

@@ -93,65 +93,75 @@ package final class EntrySweeper: Sendable {
     }
 
     private func sweep(wantedAt: Int64) {
-        var histogram = UseHistogram()
+        var total: Int64 = 0
+        var current = ""
+        var future: Int64 = .max
         let before = counters[EntryStore.totalBytes]
+        // A hundredth more, for what others write in the meantime.
+        var list = EvictionList(
+            bytes: before > limit ? before.subtractingSaturating(goal - limit / 100) : 0)
         for name in (try? root.names()) ?? [] where name.hasPrefix(".") {
             removeLeftover(name, in: root)
         }
         removeMarks()
-        forEachStatus { open, name, status, used in
+        Self.forEachFile(in: root) { shard, rest, open, name in
+            if stopped.load(ordering: .relaxed) { return false }
+            guard let status = try? open.status(of: name) else { return true }
             if name.hasPrefix(".") {
                 removeLeftover(name, in: open)
-            } else if status.kind != .regular || isUseless(name, in: open, at: wantedAt) {
-                _ = try? open.remove(name)
-            } else {
-                histogram.add(status.size, usedAt: used)
+                return true
             }
+            if status.kind != .regular || isUseless(name, in: open, at: wantedAt) {
+                _ = try? open.remove(name)
+                return true
+            }
+            if shard != current {
+                current = shard
+                future = fileTime.addingSaturating(Self.clockTolerance)
+            }
+            total += status.size
+            // A file from the future, stored while the clock was ahead, is not the most recently
+            // used.
+            let modified = status.modifiedNanoseconds
+            list.add(
+                EvictionList.File(
+                    shard: shard, rest: rest, name: name, size: status.size, modified: modified,
+                    used: modified > future ? 0 : modified))
+            return true
         }
         guard !stopped.load(ordering: .relaxed) else { return }
         // Keeps the changes that others made during the count.
         let after = counters[EntryStore.totalBytes]
-        counters.add(histogram.total - before, to: EntryStore.totalBytes)
-        evict(&histogram, total: histogram.total.addingSaturating(after - before))
+        counters.add(total - before, to: EntryStore.totalBytes)
+        evict(list.sorted(), total: total.addingSaturating(after - before))
         removeEmptyFolders()
     }
 
     /// Removes entries down to nine tenths of the limit, so that the next writes do not start
     /// another sweep.
-    ///
-    /// Lists the files again instead of keeping a list of them, which would take a lot of memory.
-    /// An entry that was used or replaced after it was counted has a later time, and stays.
-    private func evict(_ histogram: inout UseHistogram, total: Int64) {
+    private func evict(_ files: [EvictionList.File], total: Int64) {
         guard total > limit else { return }
-        var cutoff = histogram.cutoff(freeing: total - limit / 10 * 9)
-        forEachStatus { open, name, status, used in
-            guard !name.hasPrefix("."), cutoff.takes(status.size, usedAt: used),
-                let isGone = try? open.remove(name), isGone
-            else { return }
-            counters.add(-status.size, to: EntryStore.totalBytes)
+        var total = total
+        var hasRemoved = false
+        for file in files {
+            guard total > goal, !stopped.load(ordering: .relaxed) else { break }
+            guard let shard = try? Directory.open(file.shard, following: false, in: root),
+                let open = try? Directory.open(file.rest, following: false, in: shard),
+                // Keep an entry that was used or replaced after it was counted.
+                let status = try? open.status(of: file.name),
+                status.modifiedNanoseconds == file.modified,
+                let isGone = try? open.remove(file.name), isGone
+            else { continue }
+            total -= file.size
+            hasRemoved = true
+            counters.add(-file.size, to: EntryStore.totalBytes)
         }
+        // The list was too short: the counter was wrong, or there are very many small entries. If
+        // nothing can be removed, another sweep does not help.
+        if total > limit && (hasRemoved || files.isEmpty) { request() }
     }
 
-    /// Calls `body` with every file and the time of its last use, until the sweep is stopped.
-    private func forEachStatus(
-        _ body: (_ folder: Directory, _ name: String, _ status: FileStatus, _ used: Int64) -> Void
-    ) {
-        var current = ""
-        var future: Int64 = .max
-        Self.forEachFile(in: root) { shard, _, open, name in
-            if stopped.load(ordering: .relaxed) { return false }
-            guard let status = try? open.status(of: name) else { return true }
-            if shard != current {
-                current = shard
-                future = fileTime.addingSaturating(Self.clockTolerance)
-            }
-            // A file from the future, stored while the clock was ahead, is not the most recently
-            // used.
-            let time = status.modifiedNanoseconds
-            body(open, name, status, time > future ? 0 : time)
-            return true
-        }
-    }
+    private var goal: Int64 { limit / 10 * 9 }
 
     /// The current time of the file system's clock.
     private var fileTime: Int64 {
