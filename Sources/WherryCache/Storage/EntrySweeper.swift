@@ -97,7 +97,7 @@ package final class EntrySweeper: Sendable {
         var current = ""
         var future: Int64 = .max
         let before = counters[EntryStore.totalBytes]
-        // A hundredth more, for what others write in the meantime.
+        // Leaves room for what others write in the meantime: a hundredth of the limit.
         var list = EvictionList(
             bytes: before > limit ? before.subtractingSaturating(goal - limit / 100) : 0)
         for name in (try? root.names()) ?? [] where name.hasPrefix(".") {
@@ -120,8 +120,8 @@ package final class EntrySweeper: Sendable {
                 future = fileTime.addingSaturating(Self.clockTolerance)
             }
             total += status.size
-            // A file from the future, stored while the clock was ahead, is not the most recently
-            // used.
+            // A file from the future, stored while the clock was ahead, counts as the least
+            // recently used.
             let modified = status.modifiedNanoseconds
             list.add(
                 EvictionList.File(

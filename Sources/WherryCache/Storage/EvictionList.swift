@@ -3,8 +3,9 @@
 
 import WherrySystem
 
-/// The least recently used of any number of files: as many as have the wanted size together, but no
-/// more than a fixed number, so that a sweep of a large store does not take much memory.
+/// The least recently used files of a store, up to a total size and a fixed number.
+///
+/// The fixed number limits the memory of a sweep.
 struct EvictionList {
     struct File {
         let shard: String
@@ -16,14 +17,14 @@ struct EvictionList {
         let used: Int64
     }
 
-    /// The number of files that a list returns at most. They take about 200 bytes each.
+    /// The number of files that a list returns at most. They take about 250 bytes each.
     static let limit = 65_536
 
     private let bytes: Int64
     private let limit: Int
     private var files: [File] = []
     private var total: Int64 = 0
-    /// Files that were used then or later are not needed.
+    /// Files that were last used at this time or later are not needed.
     private var end = Int64.max
 
     /// - Parameter bytes: The wanted size of all files together.
@@ -37,7 +38,7 @@ struct EvictionList {
         guard bytes > 0, file.used < end else { return }
         files.append(file)
         total += file.size
-        // Rarely, because it sorts the files.
+        // Sorting is slow, so the list may first grow to twice its size.
         if total / 2 > bytes || files.count > 2 * limit { shorten() }
     }
 
