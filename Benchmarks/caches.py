@@ -31,9 +31,9 @@ class Programs(NamedTuple):
     peers: Peers
 
 
-def measure(words: List[str], figure: str = "ns") -> float:
+def measure(words: List[str], figure: str = "ns", timeout: float = 600) -> float:
     """Runs a program and returns its nanoseconds: the median time of a call, or another figure."""
-    done = subprocess.run(words, stdout=subprocess.PIPE, timeout=600, encoding="utf-8")
+    done = subprocess.run(words, stdout=subprocess.PIPE, timeout=timeout, encoding="utf-8")
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(words)} failed: {done.returncode} {done.stdout}")
     return float(json.loads(done.stdout.splitlines()[-1])[figure])

@@ -52,9 +52,9 @@ def touch(count: int) -> None:
     mmap.mmap(-1, count, flags=flags).close()
 
 
-def measure(measured: str, words: List[str]) -> Run:
+def measure(measured: str, words: List[str], timeout: float = 600) -> Run:
     """Runs a program and returns its cost."""
-    done = subprocess.run([measured, *words], stdout=subprocess.PIPE, timeout=600)
+    done = subprocess.run([measured, *words], stdout=subprocess.PIPE, timeout=timeout)
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(words)} failed")
     found = json.loads(done.stdout)
