@@ -112,7 +112,7 @@ def told(what: str, times: List[float]) -> None:
 
 
 def background(folder: str, agent: str, rounds: int) -> None:
-    """Times calls beside an agent that starts, is gone, or has many idle clients."""
+    """Times calls while the agent starts, after it has ended, and while it has many idle clients."""
     server, url = silent()
     print("\n| call of a session | median, ms | longest, ms |\n|---|---:|---:|")
     single, losers, lists, crowded, bad = [], [], [], [], []

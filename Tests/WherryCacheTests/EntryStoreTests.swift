@@ -199,9 +199,8 @@ import Testing
         }
         // Written in one moment, they may all have the same time.
         for number in 0..<18 {
-            let path = "\(bench.path)/store/\(store.folder(of: "\(number)").path)/0"
             let time = Date(timeIntervalSince1970: 1_000_000_000 + Double(number))
-            try FileManager.default.setAttributes([.modificationDate: time], ofItemAtPath: path)
+            try bench.setTime(time, in: store.folder(of: "\(number)"))
         }
         store.touch("0", in: store.folder(of: "0"))
         for number in 18..<21 {
@@ -241,9 +240,8 @@ import Testing
         let store = try bench.store(limit: 1 << 20)
         for number in 0..<40 {
             store.write(entry(body), to: "0", in: store.folder(of: "\(number)"))
-            let path = "\(bench.path)/store/\(store.folder(of: "\(number)").path)/0"
             let time = number < 20 ? Date(timeIntervalSince1970: 1e9) : .distantFuture
-            try FileManager.default.setAttributes([.modificationDate: time], ofItemAtPath: path)
+            try bench.setTime(time, in: store.folder(of: "\(number)"))
         }
         store.setLimit(200_000)
         store.waitUntilSwept()

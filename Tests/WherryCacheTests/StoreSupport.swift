@@ -47,6 +47,12 @@ final class StoreBench: Sendable {
         TimedCacheStore(try store(), memoryLimit: memory)
     }
 
+    /// Sets the time of the last use of an entry with the name "0".
+    func setTime(_ time: Date, in folder: EntryStore.Folder) throws {
+        try FileManager.default.setAttributes(
+            [.modificationDate: time], ofItemAtPath: "\(path)/store/\(folder.path)/0")
+    }
+
     /// Every file in the store's folder, with its relative path.
     var files: [String] {
         let all = FileManager.default.enumerator(atPath: path + "/store")

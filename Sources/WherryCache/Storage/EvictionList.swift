@@ -1,8 +1,6 @@
 // Wherry: the files that a sweep removes to make room.
 // SPDX-License-Identifier: Apache-2.0
 
-import WherrySystem
-
 /// The least recently used files of a store, up to a total size and a fixed number.
 ///
 /// The fixed number limits the memory of a sweep.
